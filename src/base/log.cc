@@ -1,0 +1,26 @@
+#include "base/log.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace hunch {
+namespace {
+
+spdlog::logger& Logger() {
+  static const auto logger = [] {
+    auto made = spdlog::stderr_color_mt("hunch");
+    made->set_pattern("%^%l%$: %v");
+    return made;
+  }();
+  return *logger;
+}
+
+}  // namespace
+
+void LogInfo(std::string_view message) { Logger().info("{}", message); }
+void LogWarning(std::string_view message) { Logger().warn("{}", message); }
+void SetLogQuiet(bool quiet) {
+  Logger().set_level(quiet ? spdlog::level::warn : spdlog::level::info);
+}
+
+}  // namespace hunch

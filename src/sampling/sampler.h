@@ -1,0 +1,58 @@
+// The target's token after a prefix: a pure function of (prefix, logits row, parameters).
+//
+// Order (vLLM's): logit bias, banned tokens and min_tokens; repetition, frequency and presence
+// penalties; temperature; min-p; top-k; top-p; typical. Then argmax(processed / T + Gumbel noise); T = 0 is the
+// plain argmax of the processed row. Ties go to the lower id. Logprobs are of the raw row (log-softmax
+// of the target's logits before processing, as in vLLM).
+//
+// A Sampler holds a request's parameters and scratch, never history: what it needs to know of the prefix it
+// derives from the prefix it is handed (counts are cached by prefix length and undone when a shorter or
+// other prefix comes; the cache is an optimisation that tests may switch off).
+// Not thread safe; one per request.
+#ifndef HUNCH_SAMPLING_SAMPLER_H_
+#define HUNCH_SAMPLING_SAMPLER_H_
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "hunch/sampling_params.h"
+#include "seq/types.h"
+
+namespace hunch {
+
+// kInvalidArgument, naming the field, when a value is out of range.
+Status ValidateSamplingParams(const SamplingParams& params, int vocab_size);
+
+// A token the sampler could choose, with its noisy score (see TopPerturbed).
+struct Candidate {
+  TokenId token;
+  float score;        // processed / T + G (T = 0: processed)
+  float probability;  // softmax of processed / T among what the truncations left (T = 0: of processed)
+};
+
+class Sampler {
+ public:
+  // end_tokens: what min_tokens forbids (with stop_token_ids). prompt_len: where the output begins.
+  Sampler(const SamplingParams& params, int vocab_size, size_t prompt_len,
+          std::vector<TokenId> end_tokens);
+  ~Sampler();
+
+  // The token at position prefix.size(). row[vocab_size] is not changed.
+  TokenChoice Choose(std::span<const TokenId> prefix, std::span<const float> row);
+  // The `count` best candidates by noisy score, best first (fewer if fewer are left): the first is what
+  // Choose would choose. For drafters: their guesses on their own rows, with the target's noise.
+  void TopPerturbed(std::span<const TokenId> prefix, std::span<const float> row, int count,
+                    std::vector<Candidate>& out);
+
+  const SamplingParams& params() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_SAMPLING_SAMPLER_H_

@@ -1,0 +1,74 @@
+// The nouns that travel between the parts. No behaviour beyond what keeps them whole.
+#ifndef HUNCH_SEQ_TYPES_H_
+#define HUNCH_SEQ_TYPES_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace hunch {
+
+using TokenId = int32_t;
+
+enum class FinishReason { kNone, kStop, kLength, kCancelled };
+
+inline std::string_view FinishReasonName(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kNone: return "";
+    case FinishReason::kStop: return "stop";
+    case FinishReason::kLength: return "length";
+    case FinishReason::kCancelled: return "cancelled";
+  }
+  return "";
+}
+
+// A guess at what follows the committed tokens: a forest whose roots follow the last of them.
+// It lives for one step.
+//
+// Invariants: the three arrays have equal length; parents[i] < i, or -1 for a root; siblings carry
+// different tokens. A chain is parents = {-1, 0, 1, ...}.
+struct DraftTree {
+  std::vector<TokenId> tokens;
+  std::vector<int32_t> parents;
+  std::vector<float> probabilities;  // the drafter's own belief in each node given its parent
+
+  int size() const { return static_cast<int>(tokens.size()); }
+  bool empty() const { return tokens.empty(); }
+  void clear() {
+    tokens.clear();
+    parents.clear();
+    probabilities.clear();
+  }
+  // Appends a node and returns its index.
+  int Add(TokenId token, int32_t parent, float probability) {
+    tokens.push_back(token);
+    parents.push_back(parent);
+    probabilities.push_back(probability);
+    return size() - 1;
+  }
+};
+
+struct TokenLogprob {
+  TokenId token;
+  float logprob;
+};
+
+// What the target says after one prefix.
+struct TokenChoice {
+  TokenId token = -1;
+  float logprob = 0;              // of `token`; only set when logprobs were asked for
+  std::vector<TokenLogprob> top;  // most likely first; empty unless asked for
+};
+
+// What one step did, written once after commit.
+struct StepStats {
+  int drafted = 0;    // nodes proposed and verified
+  int accepted = 0;   // nodes whose token the target chose and that were committed
+  int committed = 0;  // tokens appended
+  double draft_seconds = 0;
+  double target_seconds = 0;
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_SEQ_TYPES_H_

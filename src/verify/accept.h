@@ -1,0 +1,35 @@
+// Acceptance rule `coupled`: walk the tree along the target's own choices. Pure; it sees a tree and
+// logits rows and no model, cache or drafter. The argument is docs/lossless.md.
+#ifndef HUNCH_VERIFY_ACCEPT_H_
+#define HUNCH_VERIFY_ACCEPT_H_
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "sampling/sampler.h"
+#include "seq/types.h"
+
+namespace hunch {
+
+// Row r of one verify pass: row 0 follows the committed tokens, row i + 1 follows tree node i.
+// [size + 1][vocab]
+struct LogitsRows {
+  const float* data;
+  int64_t stride;
+  int vocab;
+  std::span<const float> row(int r) const { return {data + r * stride, static_cast<size_t>(vocab)}; }
+};
+
+struct Verdict {
+  std::vector<TokenChoice> tokens;  // accepted tokens, then the one the target adds: path.size() + 1
+  std::vector<int32_t> path;        // accepted nodes, from the root down
+};
+
+// `committed` is the prefix before the step (prompt and output).
+Verdict AcceptCoupled(const DraftTree& tree, const LogitsRows& rows,
+                      std::span<const TokenId> committed, Sampler& sampler);
+
+}  // namespace hunch
+
+#endif  // HUNCH_VERIFY_ACCEPT_H_

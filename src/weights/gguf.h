@@ -1,0 +1,95 @@
+// GGUF model files, versions 2 and 3: reading (mmap) and writing.
+// The file is hostile input: every count, offset, size and type is checked before use; see gguf.cc.
+// A GgufFile is immutable and thread safe once opened.
+#ifndef HUNCH_WEIGHTS_GGUF_H_
+#define HUNCH_WEIGHTS_GGUF_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "quant/types.h"
+
+namespace hunch {
+
+// Arrays are typed vectors; nested arrays are refused. Narrow integers keep their signedness.
+using GgufValue =
+    std::variant<uint64_t, int64_t, double, bool, std::string, std::vector<uint64_t>,
+                 std::vector<int64_t>, std::vector<double>, std::vector<bool>, std::vector<std::string>>;
+
+struct GgufTensor {
+  std::string name;
+  TensorType type;
+  std::vector<int64_t> shape;        // GGUF order: shape[0] is contiguous (a row's length); 1..4 dims
+  std::span<const std::byte> data;   // points into the mapped file
+  int64_t elements() const;
+  int64_t columns() const { return shape[0]; }
+  int64_t rows() const { return elements() / shape[0]; }
+};
+
+class GgufFile {
+ public:
+  static Result<std::unique_ptr<GgufFile>> Open(const std::string& path);
+  // `bytes` must outlive the file (tests, fuzzing).
+  static Result<std::unique_ptr<GgufFile>> Parse(std::span<const std::byte> bytes, std::string name);
+  virtual ~GgufFile() = default;
+
+  const std::string& name() const { return name_; }
+  uint64_t file_bytes() const { return file_bytes_; }
+  const std::map<std::string, GgufValue, std::less<>>& metadata() const { return metadata_; }
+  const std::vector<GgufTensor>& tensors() const { return tensors_; }
+  const GgufTensor* FindTensor(std::string_view name) const;
+
+  // Typed look-ups. A missing key or a value of another type is an error that names the key; the
+  // ...Or forms give the default for a missing key only. Any integer type is accepted if it fits.
+  Result<int64_t> GetInt(std::string_view key) const;
+  Result<int64_t> GetIntOr(std::string_view key, int64_t fallback) const;
+  Result<double> GetFloat(std::string_view key) const;
+  Result<double> GetFloatOr(std::string_view key, double fallback) const;
+  Result<bool> GetBoolOr(std::string_view key, bool fallback) const;
+  Result<std::string> GetString(std::string_view key) const;
+  Result<std::string> GetStringOr(std::string_view key, std::string fallback) const;
+  Result<const std::vector<std::string>*> GetStrings(std::string_view key) const;
+  Result<std::vector<int64_t>> GetInts(std::string_view key) const;
+
+  // Tells the system that the tensors' pages are not needed any more (they were repacked).
+  virtual void DropPages() const {}
+
+ protected:
+  GgufFile() = default;
+  std::string name_;
+  uint64_t file_bytes_ = 0;
+  std::map<std::string, GgufValue, std::less<>> metadata_;
+  std::vector<GgufTensor> tensors_;  // in file order
+  std::map<std::string, size_t, std::less<>> tensor_index_;
+};
+
+// Writes version 3. Tensors are written in the order added.
+class GgufWriter {
+ public:
+  void Set(std::string key, GgufValue value);
+  void AddTensor(std::string name, TensorType type, std::vector<int64_t> shape,
+                 std::vector<std::byte> data);
+  std::vector<std::byte> Serialize() const;
+  Status WriteFile(const std::string& path) const;  // by a temporary file and rename
+
+ private:
+  struct Tensor {
+    std::string name;
+    TensorType type;
+    std::vector<int64_t> shape;
+    std::vector<std::byte> data;
+  };
+  std::vector<std::pair<std::string, GgufValue>> metadata_;
+  std::vector<Tensor> tensors_;
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_WEIGHTS_GGUF_H_
