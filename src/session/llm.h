@@ -1,0 +1,145 @@
+// Llm: a loaded model (and draft model), its tokenizer and chat template, and the text side of
+// requests: template, encode, submit, stream decode, stop strings, cancel. Not thread safe: one
+// thread at a time calls Generate. Cancel from elsewhere through the callback.
+#ifndef HUNCH_SESSION_LLM_H_
+#define HUNCH_SESSION_LLM_H_
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hunch/sampling_params.h"
+#include "seq/types.h"
+#include "tokenizer/tokenizer.h"
+
+namespace hunch {
+
+enum class DraftMethod { kNone, kNgram, kDraftModel, kNgramDraftModel };
+// "none", "ngram", "draft_model", "ngram+draft_model". The error lists them.
+Result<DraftMethod> ParseDraftMethod(std::string_view name);
+std::string_view DraftMethodName(DraftMethod method);
+bool NeedsDraftModel(DraftMethod method);
+
+struct SpeculativeConfig {
+  DraftMethod method = DraftMethod::kNone;
+  std::string model;               // GGUF of the draft model, for the methods that need one
+  int num_speculative_tokens = 4;  // 1..64
+  int prompt_lookup_max = 4;       // longest n-gram looked up
+  int prompt_lookup_min = 2;
+};
+Status ValidateSpeculativeConfig(const SpeculativeConfig& config);
+
+struct LlmOptions {
+  std::string model;        // GGUF of the target
+  std::string draft_model;  // "": none. Loaded and checked against the target's vocabulary
+  int threads = 0;          // 0: what affinity and cgroup quota give
+  int max_model_len = 0;    // 0: the model's own context, at most 32768 and what memory allows
+  int max_num_seqs = 1;
+  bool kv_f32 = false;
+};
+
+struct Timings {  // seconds
+  double load = 0;
+  double prefill = 0;  // submit to the first token
+  double decode = 0;   // first token to the last
+};
+
+struct SpeculationStats {
+  DraftMethod method = DraftMethod::kNone;
+  int64_t drafts = 0;                          // verify passes that had at least one guess
+  int64_t draft_tokens = 0;                    // guesses verified
+  int64_t accepted_tokens = 0;                 // guesses accepted and committed
+  std::vector<int64_t> accepted_per_position;  // by depth in the draft
+  int64_t target_passes = 0;  // decode passes of the target (prompt passes not counted)
+  int64_t decode_tokens = 0;  // tokens that those passes gave
+  int64_t drafter_errors = 0;
+  double draft_seconds = 0;
+
+  // accepted / drafted; -1 when nothing was drafted (there is no such ratio).
+  double acceptance_rate() const;
+  double mean_accepted_length() const;  // 1 + accepted / drafts, as in vLLM; 1 without drafts
+  double tokens_per_pass() const;       // decode_tokens / target_passes; 0 without passes
+};
+
+struct RequestOutput {
+  std::string text;
+  std::vector<TokenId> token_ids;     // includes the end token or the tokens of a stop string
+  std::vector<TokenChoice> logprobs;  // one per token when asked for
+  std::vector<bool> guessed;          // per token: it was an accepted guess
+  int64_t prompt_tokens = 0;
+  FinishReason finish_reason = FinishReason::kNone;
+  Timings timings;
+  SpeculationStats speculation;
+};
+
+struct TextDelta {
+  std::string text;  // valid UTF-8
+  bool guessed;      // the token that completed it was an accepted guess
+};
+// Called as text becomes certain. Returning false cancels the request.
+using OnText = std::function<bool(const TextDelta&)>;
+
+class Llm {
+ public:
+  static Result<std::unique_ptr<Llm>> Load(const LlmOptions& options);
+  virtual ~Llm() = default;
+
+  // Renders the chat template over messages [{"role", "content"}, ...] and encodes it: special
+  // tokens are parsed in the template's own text only.
+  virtual Result<std::vector<TokenId>> EncodeChat(const nlohmann::ordered_json& messages) const = 0;
+  // A raw completion prompt: BOS if the model wants one; special tokens in it are parsed.
+  virtual Result<std::vector<TokenId>> EncodeRaw(std::string_view text) const = 0;
+  virtual bool has_chat_template() const = 0;
+
+  // Errors: empty or too long prompt, parameters out of range, a drafter that was not loaded.
+  virtual Result<RequestOutput> Generate(std::span<const TokenId> prompt,
+                                         const SamplingParams& params,
+                                         const SpeculativeConfig& speculation,
+                                         const OnText& on_text) = 0;
+
+  virtual const Tokenizer& tokenizer() const = 0;
+  virtual int max_model_len() const = 0;
+  virtual int threads() const = 0;
+  virtual double load_seconds() const = 0;
+};
+
+// What `inspect` shows and loading checks. Sizes in bytes.
+struct MemoryPlan {
+  uint64_t target_weights = 0, draft_weights = 0;
+  uint64_t kv = 0, draft_kv = 0;
+  uint64_t scratch = 0;
+  uint64_t available = 0;  // free memory or what the cgroup leaves
+  uint64_t total() const { return target_weights + draft_weights + kv + draft_kv + scratch; }
+};
+
+struct ModelReport {
+  std::string path, architecture, name;
+  uint64_t file_bytes = 0;
+  int64_t parameters = 0;
+  std::vector<std::pair<std::string, int>> tensor_types;  // type name -> number of tensors
+  int layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, vocab_rows = 0;
+  int context_length = 0;
+  std::string tokenizer_model, pre_tokenizer;
+  int vocab_size = 0;
+  std::vector<std::pair<TokenId, std::string>> end_tokens;
+  bool has_chat_template = false;
+};
+
+struct InspectReport {
+  ModelReport target;
+  std::vector<ModelReport> draft;     // none or one
+  std::string vocabulary_difference;  // empty: the draft's vocabulary fits
+  int max_model_len = 0, max_num_seqs = 0;
+  MemoryPlan memory;
+};
+
+// Reads headers only.
+Result<InspectReport> Inspect(const LlmOptions& options);
+
+}  // namespace hunch
+
+#endif  // HUNCH_SESSION_LLM_H_
