@@ -25,8 +25,8 @@ struct Voidify {
 
 }  // namespace hunch::internal
 
-#define HUNCH_CHECK(condition) \
-  (condition) ? (void)0        \
+#define HUNCH_CHECK(condition)                 \
+  (condition) ? (void)0                        \
               : ::hunch::internal::Voidify() & \
                     ::hunch::internal::CheckFailure(__FILE__, __LINE__, #condition).stream()
 

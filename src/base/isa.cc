@@ -34,10 +34,14 @@ std::vector<Isa> DetectIsas() {
 
 std::string_view IsaName(Isa isa) {
   switch (isa) {
-    case Isa::kRef: return "ref";
-    case Isa::kAvx2: return "avx2";
-    case Isa::kAvx512: return "avx512";
-    case Isa::kNeon: return "neon";
+    case Isa::kRef:
+      return "ref";
+    case Isa::kAvx2:
+      return "avx2";
+    case Isa::kAvx512:
+      return "avx512";
+    case Isa::kNeon:
+      return "neon";
   }
   return "?";
 }
@@ -73,9 +77,12 @@ std::string CpuName() {
   while (std::getline(info, line) && (name.empty() || family.empty() || model.empty())) {
     const size_t colon = line.find(": ");
     if (colon == std::string::npos) continue;
-    if (line.starts_with("model name")) name = line.substr(colon + 2);
-    else if (line.starts_with("cpu family")) family = line.substr(colon + 2);
-    else if (line.starts_with("model\t")) model = line.substr(colon + 2);
+    if (line.starts_with("model name"))
+      name = line.substr(colon + 2);
+    else if (line.starts_with("cpu family"))
+      family = line.substr(colon + 2);
+    else if (line.starts_with("model\t"))
+      model = line.substr(colon + 2);
   }
   if (name.empty()) return "unknown CPU";
   return fmt::format("{} (family {}, model {})", name, family, model);

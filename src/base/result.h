@@ -65,10 +65,10 @@ using Status = Result<Ok>;
 }  // namespace hunch
 
 // Evaluates an expression of type Result<...> and returns its error from the enclosing function.
-#define HUNCH_RETURN_IF_ERROR(expression)                        \
-  do {                                                           \
-    auto hunch_status_ = (expression);                           \
-    if (!hunch_status_.ok()) return hunch_status_.error();       \
+#define HUNCH_RETURN_IF_ERROR(expression)                  \
+  do {                                                     \
+    auto hunch_status_ = (expression);                     \
+    if (!hunch_status_.ok()) return hunch_status_.error(); \
   } while (false)
 
 #define HUNCH_CONCAT_INNER_(a, b) a##b

@@ -84,8 +84,10 @@ void ThreadPool::RunJob(Job job, void* argument) {
   int spins = 0;
   while (running_.load(std::memory_order_acquire) != 0) {
     // When another process holds our core's worker, give it ours instead of burning it.
-    if (++spins < kSpinsBeforePark) SpinPause();
-    else std::this_thread::yield();
+    if (++spins < kSpinsBeforePark)
+      SpinPause();
+    else
+      std::this_thread::yield();
   }
 }
 

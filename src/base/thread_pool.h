@@ -40,7 +40,8 @@ class ThreadPool {
 
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls fn(thread, threads) once on every member, thread in [0, size()), and returns when all have.
+  // Calls fn(thread, threads) once on every member, thread in [0, size()), and returns when all
+  // have.
   template <typename Fn>
   void Run(Fn&& fn) {
     using Plain = std::remove_reference_t<Fn>;
