@@ -1,0 +1,46 @@
+# Hunch: thin over the presets of CMakePresets.json.
+#
+#   make run [PROMPT="..."] [MODEL=NAME|PATH] [DRAFT=NAME|PATH]   build, fetch the model, answer a prompt
+#   make test                                                     build and run everything
+#
+# Others: deps build debug asan tsan format tidy clean.
+
+MODEL ?= smollm2
+DRAFT ?=
+PROMPT ?=
+# Taken as typed ($(value) expands nothing in them) and handed over by the environment, so that dollars,
+# quotes and newlines in a prompt reach the program unharmed.
+override MODEL := $(value MODEL)
+override DRAFT := $(value DRAFT)
+override PROMPT := $(value PROMPT)
+export MODEL DRAFT PROMPT
+
+.DEFAULT_GOAL := build
+.PHONY: deps build run test debug asan tsan format tidy clean
+
+deps:
+	@scripts/install_deps.sh
+
+build: deps
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release --target hunch
+
+run: build
+	@scripts/run_demo
+
+test: deps
+	@scripts/run_tests
+
+debug asan tsan: deps
+	@cmake --preset $@ --log-level=WARNING
+	@cmake --build --preset $@
+
+format: deps
+	@python3 scripts/check_style.py --fix
+
+tidy: build
+	@scripts/install_deps.sh clang-tidy
+	@run-clang-tidy -quiet -p build/release "$(CURDIR)/src/.*"
+
+clean:
+	@rm -rf build
