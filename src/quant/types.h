@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string_view>
 
 namespace hunch {
@@ -34,6 +34,8 @@ struct TypeTraits {
   int block_bytes;
 };
 
+// All of the above, in ascending order of their numbers.
+std::span<const TypeTraits> KnownTypes();
 // Null for a number that is not one of the above.
 const TypeTraits* FindTypeTraits(uint32_t gguf_type);
 const TypeTraits& GetTypeTraits(TensorType type);
