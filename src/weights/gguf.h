@@ -1,6 +1,11 @@
 // GGUF model files, versions 2 and 3: reading (mmap) and writing.
-// The file is hostile input: every count, offset, size and type is checked before use; see gguf.cc.
-// A GgufFile is immutable and thread safe once opened.
+// The file is hostile input: every count, offset, size and type is checked before use; see
+// gguf_parse.cc for how and gguf_format.h for the bounds. A GgufFile is immutable and thread safe
+// once opened.
+//
+// Limit: an opened file is mapped, not copied. A file that another program cuts short or overwrites
+// while it is open ends this process with SIGBUS or changes the weights; replace model files by
+// renaming.
 #ifndef HUNCH_WEIGHTS_GGUF_H_
 #define HUNCH_WEIGHTS_GGUF_H_
 
@@ -19,15 +24,15 @@
 namespace hunch {
 
 // Arrays are typed vectors; nested arrays are refused. Narrow integers keep their signedness.
-using GgufValue =
-    std::variant<uint64_t, int64_t, double, bool, std::string, std::vector<uint64_t>,
-                 std::vector<int64_t>, std::vector<double>, std::vector<bool>, std::vector<std::string>>;
+using GgufValue = std::variant<uint64_t, int64_t, double, bool, std::string, std::vector<uint64_t>,
+                               std::vector<int64_t>, std::vector<double>, std::vector<bool>,
+                               std::vector<std::string>>;
 
 struct GgufTensor {
   std::string name;
   TensorType type;
-  std::vector<int64_t> shape;        // GGUF order: shape[0] is contiguous (a row's length); 1..4 dims
-  std::span<const std::byte> data;   // points into the mapped file
+  std::vector<int64_t> shape;  // GGUF order: shape[0] is contiguous (a row's length); 1..4 dims
+  std::span<const std::byte> data;  // points into the mapped file
   int64_t elements() const;
   int64_t columns() const { return shape[0]; }
   int64_t rows() const { return elements() / shape[0]; }
@@ -37,7 +42,8 @@ class GgufFile {
  public:
   static Result<std::unique_ptr<GgufFile>> Open(const std::string& path);
   // `bytes` must outlive the file (tests, fuzzing).
-  static Result<std::unique_ptr<GgufFile>> Parse(std::span<const std::byte> bytes, std::string name);
+  static Result<std::unique_ptr<GgufFile>> Parse(std::span<const std::byte> bytes,
+                                                 std::string name);
   virtual ~GgufFile() = default;
 
   const std::string& name() const { return name_; }
@@ -50,6 +56,7 @@ class GgufFile {
   // ...Or forms give the default for a missing key only. Any integer type is accepted if it fits.
   Result<int64_t> GetInt(std::string_view key) const;
   Result<int64_t> GetIntOr(std::string_view key, int64_t fallback) const;
+  // Only floats, and only finite ones.
   Result<double> GetFloat(std::string_view key) const;
   Result<double> GetFloatOr(std::string_view key, double fallback) const;
   Result<bool> GetBoolOr(std::string_view key, bool fallback) const;
@@ -63,6 +70,10 @@ class GgufFile {
 
  protected:
   GgufFile() = default;
+  const GgufValue* FindValue(std::string_view key) const;
+  Error Missing(std::string_view key) const;
+  Error WrongType(std::string_view key, std::string_view wanted) const;
+
   std::string name_;
   uint64_t file_bytes_ = 0;
   std::map<std::string, GgufValue, std::less<>> metadata_;
