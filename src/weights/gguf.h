@@ -81,14 +81,21 @@ class GgufFile {
   std::map<std::string, size_t, std::less<>> tensor_index_;
 };
 
-// Writes version 3. Tensors are written in the order added.
+// Writes version 3. Keys and tensors are written in the order added; the same calls give the same
+// bytes. An integer (or a whole array) is written as uint32 / int32 if it fits, else as uint64 /
+// int64; a float as float32 if that loses nothing, else as float64 (other readers want float32:
+// give them double(1e-6f)). Not thread safe.
 class GgufWriter {
  public:
+  // Replaces the value of a key that is there. "general.alignment" (default 32) also takes effect.
   void Set(std::string key, GgufValue value);
+  // `data` is BytesOf(type, elements) bytes. CHECKs what the reader would refuse: the name (1 to 64
+  // bytes, new), the shape and the size.
   void AddTensor(std::string name, TensorType type, std::vector<int64_t> shape,
                  std::vector<std::byte> data);
   std::vector<std::byte> Serialize() const;
-  Status WriteFile(const std::string& path) const;  // by a temporary file and rename
+  // By a temporary file beside it, fsync and rename: `path` is never half a file.
+  Status WriteFile(const std::string& path) const;
 
  private:
   struct Tensor {
@@ -97,6 +104,10 @@ class GgufWriter {
     std::vector<int64_t> shape;
     std::vector<std::byte> data;
   };
+  uint64_t Alignment() const;
+  // Everything before the tensors' data, padded.
+  std::vector<std::byte> SerializeHeader() const;
+
   std::vector<std::pair<std::string, GgufValue>> metadata_;
   std::vector<Tensor> tensors_;
 };
