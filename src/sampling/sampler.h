@@ -1,14 +1,17 @@
 // The target's token after a prefix: a pure function of (prefix, logits row, parameters).
 //
 // Order (vLLM's): logit bias, banned tokens and min_tokens; repetition, frequency and presence
-// penalties; temperature; min-p; top-k; top-p; typical. Then argmax(processed / T + Gumbel noise); T = 0 is the
-// plain argmax of the processed row. Ties go to the lower id. Logprobs are of the raw row (log-softmax
-// of the target's logits before processing, as in vLLM).
+// penalties; temperature; min-p; top-k; top-p; typical. Then argmax(processed / T + Gumbel noise);
+// T = 0 is the plain argmax of the processed row, whatever the truncations say. Ties go to the
+// lower id, NaN never wins, and neither does an id of the row's padding. If the processors leave no
+// token at all (everything banned), the best token of the raw row is chosen. Logprobs are of the
+// raw row (log-softmax of the target's logits before processing, as in vLLM). Each control's exact
+// meaning: candidates.h, docs/lossless.md.
 //
-// A Sampler holds a request's parameters and scratch, never history: what it needs to know of the prefix it
-// derives from the prefix it is handed (counts are cached by prefix length and undone when a shorter or
-// other prefix comes; the cache is an optimisation that tests may switch off).
-// Not thread safe; one per request.
+// A Sampler holds a request's parameters and scratch, never history: what it needs to know of the
+// prefix it derives from the prefix it is handed (counts are cached for the last prefix and undone
+// where another one comes; builds with HUNCH_FLIP_SPEED_ONLY do without). Not thread safe; one per
+// request.
 #ifndef HUNCH_SAMPLING_SAMPLER_H_
 #define HUNCH_SAMPLING_SAMPLER_H_
 
@@ -25,11 +28,12 @@ namespace hunch {
 // kInvalidArgument, naming the field, when a value is out of range.
 Status ValidateSamplingParams(const SamplingParams& params, int vocab_size);
 
-// A token the sampler could choose, with its noisy score (see TopPerturbed).
+// A token the sampler could choose (see TopPerturbed).
 struct Candidate {
   TokenId token;
-  float score;        // processed / T + G (T = 0: processed)
-  float probability;  // softmax of processed / T among what the truncations left (T = 0: of processed)
+  float score;        // (processed - largest processed) / T + G (T = 0: no division, no G)
+  float probability;  // softmax of processed / T among what the truncations left (T = 0: of
+                      // processed)
 };
 
 class Sampler {
@@ -39,10 +43,11 @@ class Sampler {
           std::vector<TokenId> end_tokens);
   ~Sampler();
 
-  // The token at position prefix.size(). row[vocab_size] is not changed.
+  // The token at position prefix.size(). The row has at least vocab_size logits and is not changed.
   TokenChoice Choose(std::span<const TokenId> prefix, std::span<const float> row);
-  // The `count` best candidates by noisy score, best first (fewer if fewer are left): the first is what
-  // Choose would choose. For drafters: their guesses on their own rows, with the target's noise.
+  // The `count` best candidates by noisy score, best first (fewer if fewer are left): the first is
+  // what Choose would choose. For drafters: their guesses on their own rows, with the target's
+  // noise. Meant for a handful: each costs a place in a sorted list.
   void TopPerturbed(std::span<const TokenId> prefix, std::span<const float> row, int count,
                     std::vector<Candidate>& out);
 

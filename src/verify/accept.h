@@ -18,12 +18,15 @@ struct LogitsRows {
   const float* data;
   int64_t stride;
   int vocab;
-  std::span<const float> row(int r) const { return {data + r * stride, static_cast<size_t>(vocab)}; }
+  std::span<const float> row(int r) const {
+    return {data + r * stride, static_cast<size_t>(vocab)};
+  }
 };
 
 struct Verdict {
-  std::vector<TokenChoice> tokens;  // accepted tokens, then the one the target adds: path.size() + 1
-  std::vector<int32_t> path;        // accepted nodes, from the root down
+  std::vector<TokenChoice>
+      tokens;                 // accepted tokens, then the one the target adds: path.size() + 1
+  std::vector<int32_t> path;  // accepted nodes, from the root down
 };
 
 // `committed` is the prefix before the step (prompt and output).

@@ -1,0 +1,81 @@
+// The tokens that min-p, top-k, top-p and typical sampling leave of a row, in this order.
+//
+// Each truncation keeps the first tokens of a strict order (z descending, then id ascending; for
+// typical see below), so what is kept does not depend on how it is found. Probability mass is
+// counted in integers, floor(exp(z) * 2^40): their sum is exact, so it has no order, and the
+// selection can work on parts. A token with less than 2^-40 of the best token's probability has no
+// mass; top-p and typical drop it.
+//   min-p    exp(z) >= min_p, decided as z >= log(min_p)
+//   top-k    the k first
+//   top-p    the fewest first tokens that together have top_p of the mass left by min-p and top-k
+//   typical  (arXiv 2202.00666) the fewest first tokens, in ascending order of |z - mean z| (which
+//   is
+//            |-log p - entropy|), then z descending, then id, that have typical_p of the mass left
+//            by top-p
+// Not thread safe.
+#ifndef HUNCH_SAMPLING_CANDIDATES_H_
+#define HUNCH_SAMPLING_CANDIDATES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "hunch/sampling_params.h"
+#include "sampling/relative_row.h"
+
+namespace hunch {
+
+struct Truncation {
+  explicit Truncation(const SamplingParams& params);
+  bool any() const { return top_k > 0 || min_z > kNoFloor || weighs(); }
+  // Whether a truncation needs probability mass.
+  bool weighs() const { return top_p < 1 || typical_p < 1; }
+
+  static const float kNoFloor;  // the least finite float
+  int top_k;                    // 0: off
+  float min_z;                  // log(min_p); kNoFloor: off
+  float top_p;
+  float typical_p;
+};
+
+// Mass of all tokens of the row.
+uint64_t TotalMass(const RelativeRow& row);
+// Mass of one token.
+uint64_t Mass(float z);
+
+class Candidates {
+ public:
+  // Never leaves nothing of a row that is not empty.
+  void Select(RelativeRow& row, const Truncation& truncation);
+  // The count best tokens (z descending, id ascending), in ascending id; fewer if fewer can be
+  // chosen.
+  void SelectBest(RelativeRow& row, int count);
+
+  int size() const { return static_cast<int>(ids_.size()); }
+  int32_t id(int i) const { return ids_[i]; }  // ascending in i
+  float z(int i) const { return z_[i]; }
+
+ private:
+  template <typename Before>
+  void KeepMass(double share, uint64_t total, Before before);
+  template <typename Before>
+  void KeepUpTo(int32_t last, Before before);
+
+  void Gather(const RelativeRow& row, float floor);
+  void KeepBest(int count);
+  void SelectByMass(RelativeRow& row, const Truncation& truncation, bool truncated);
+  void Weigh();
+  uint64_t SumOfMass() const;
+  void KeepTypical(float typical_p);
+
+  // One entry per candidate, ascending ids.
+  std::vector<int32_t> ids_;
+  std::vector<float> z_;
+  std::vector<uint64_t> mass_;   // filled by Weigh
+  std::vector<float> distance_;  // filled by KeepTypical
+  std::vector<int32_t> order_;   // scratch: indices into the above
+  std::vector<float> exp_;       // scratch
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_SAMPLING_CANDIDATES_H_

@@ -1,0 +1,40 @@
+#include "verify/accept.h"
+
+#include "base/check.h"
+
+namespace hunch {
+namespace {
+
+// The first child of `parent` (-1: a root) that carries `token`, or -1. Children come after their
+// parent.
+int32_t FindChild(const DraftTree& tree, int32_t parent, TokenId token) {
+  for (int32_t node = parent + 1; node < tree.size(); ++node) {
+    if (tree.parents[node] == parent && tree.tokens[node] == token) return node;
+  }
+  return -1;
+}
+
+}  // namespace
+
+Verdict AcceptCoupled(const DraftTree& tree, const LogitsRows& rows,
+                      std::span<const TokenId> committed, Sampler& sampler) {
+  HUNCH_CHECK_EQ(tree.tokens.size(), tree.parents.size());
+  Verdict verdict;
+  std::vector<TokenId> prefix;  // committed and the path; copied only once a node is accepted
+  int32_t node = -1;
+  while (true) {
+    const std::span<const TokenId> before = verdict.path.empty() ? committed : prefix;
+    verdict.tokens.push_back(sampler.Choose(before, rows.row(node + 1)));
+    const TokenId token = verdict.tokens.back().token;
+    node = FindChild(tree, node, token);
+    if (node < 0) return verdict;
+    if (verdict.path.empty()) {
+      prefix.reserve(committed.size() + static_cast<size_t>(tree.size()));
+      prefix.assign(committed.begin(), committed.end());
+    }
+    verdict.path.push_back(node);
+    prefix.push_back(token);
+  }
+}
+
+}  // namespace hunch
