@@ -1,0 +1,94 @@
+// Model: config + weights -> Forward(rows of many sequences, KV views) -> logits and tapped hidden
+// states. A forward pass reads like the paper: norm, attention, residual, norm, feed-forward,
+// residual.
+//
+// Forward is called by one thread at a time (the one that owns the pool); it allocates nothing.
+#ifndef HUNCH_MODEL_MODEL_H_
+#define HUNCH_MODEL_MODEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "kernels/ops.h"
+#include "kv/block_pool.h"
+#include "kv/storage.h"
+#include "model/config.h"
+#include "model/weights.h"
+#include "seq/types.h"
+
+namespace hunch {
+
+// The KV memory of one cache for one model.
+class ModelKv {
+ public:
+  static Result<ModelKv> Create(const ModelConfig& config, KvType type, int blocks);
+  static size_t Bytes(const ModelConfig& config, KvType type, int blocks);
+  KvLayer layer(int index);
+  // Copies one slot's keys and values in every layer; slots are indices into `blocks`.
+  void MoveSlot(std::span<const int32_t> blocks, int from, int to);
+
+ private:
+  KvStorage storage_;
+  KvType type_ = KvType::kF16;
+  int layers_ = 0, kv_heads_ = 0, head_dim_ = 0;
+};
+
+// One sequence's rows in a pass. Row r is written to slot committed + r of `blocks`; its position
+// is committed + its depth.
+struct SequenceRows {
+  std::span<const int32_t> blocks;   // the block table, reserved blocks included
+  int committed = 0;                 // slots that every row sees
+  std::span<const TokenId> tokens;   // [rows]
+  std::span<const int32_t> parents;  // [rows]: an earlier row, or -1; empty: a chain
+  int logits_from = 0;               // rows from this one on get logits; tokens.size(): none
+};
+
+// A copy of the residual stream: after layer `layer`, or after the final norm when layer == layers.
+struct HiddenTap {
+  int layer;
+  float* out;  // [rows of the pass][hidden]
+};
+
+struct ForwardLimits {
+  int max_rows = 256;       // of a pass, over all sequences
+  int max_logit_rows = 65;  // rows of a pass that get logits
+};
+
+class Model {
+ public:
+  // `file` is kept: an embedding that is not tied is read from it.
+  static Result<std::unique_ptr<Model>> Load(std::shared_ptr<const GgufFile> file, ThreadPool& pool,
+                                             const ForwardLimits& limits);
+  ~Model();
+
+  const ModelConfig& config() const { return config_; }
+  const ForwardLimits& limits() const { return limits_; }
+  const ModelWeights& weights() const { return weights_; }
+
+  // Logits of the rows that asked for them, in order: [n][vocab], valid until the next call.
+  // CHECKs the limits and that every token is below vocab.
+  const float* Forward(std::span<const SequenceRows> sequences, ModelKv& kv,
+                       std::span<const HiddenTap> taps = {});
+
+  static uint64_t ScratchBytes(const ModelConfig& config, const ForwardLimits& limits, int threads);
+
+ private:
+  struct Scratch;
+  friend class ForwardPass;
+  Model(std::shared_ptr<const GgufFile> file, ThreadPool& pool, ForwardLimits limits);
+
+  std::shared_ptr<const GgufFile> file_;
+  ThreadPool& pool_;
+  ForwardLimits limits_;
+  ModelConfig config_;
+  ModelWeights weights_;
+  std::unique_ptr<Scratch> scratch_;
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_MODEL_MODEL_H_

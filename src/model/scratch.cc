@@ -1,0 +1,83 @@
+#include "model/scratch.h"
+
+#include <algorithm>
+
+namespace hunch {
+namespace {
+
+constexpr size_t kCacheLine = 64;
+
+// Hands out aligned pieces of one block of memory, or counts what they would take.
+class Carver {
+ public:
+  explicit Carver(std::byte* base) : base_(base) {}
+  template <typename T>
+  void Take(T*& pointer, int64_t count) {
+    if (base_ != nullptr) pointer = reinterpret_cast<T*>(base_ + used_);
+    used_ += (count * sizeof(T) + kCacheLine - 1) / kCacheLine * kCacheLine;
+  }
+  void Take(ActBuffer& acts, int rows, int64_t k) {
+    acts.k = k;
+    Take(acts.f32, rows * k);
+    Take(acts.q, rows * k);
+    Take(acts.scale, rows * (k / kActBlock + 1));
+    Take(acts.sum, rows * (k / 16 + 1));
+  }
+  size_t used() const { return used_; }
+
+ private:
+  std::byte* base_;
+  size_t used_ = 0;
+};
+
+size_t AttentionBytes(const ModelConfig& config) {
+  AttentionArgs args = {};
+  args.layer.kv_heads = config.kv_heads;
+  args.layer.head_dim = config.head_dim;
+  args.rows = kAttentionTile;
+  args.heads = config.heads;
+  return (AttentionScratchBytes(args) + kCacheLine - 1) / kCacheLine * kCacheLine;
+}
+
+}  // namespace
+
+size_t Model::Scratch::Layout(std::byte* base, const ModelConfig& c, const ForwardLimits& limits,
+                              int threads) {
+  Carver carver(base);
+  const int64_t rows = limits.max_rows;
+  carver.Take(x, rows * c.hidden);
+  carver.Take(q, rows * c.q_size());
+  carver.Take(k, rows * c.kv_size());
+  carver.Take(v, rows * c.kv_size());
+  carver.Take(projected, rows * c.hidden);
+  carver.Take(up, rows * c.ffn);
+  carver.Take(cos_sin, rows * 2 * c.rope_pairs());
+  carver.Take(logits, static_cast<int64_t>(limits.max_logit_rows) * c.vocab);
+  carver.Take(normed, limits.max_rows, c.hidden);
+  carver.Take(attended, limits.max_rows, c.q_size());
+  carver.Take(gated, limits.max_rows, c.ffn);
+  attention_bytes = AttentionBytes(c);
+  carver.Take(attention, static_cast<int64_t>(threads) * attention_bytes);
+  return carver.used();
+}
+
+Result<std::unique_ptr<Model::Scratch>> Model::Scratch::Create(const ModelConfig& config,
+                                                               const ForwardLimits& limits,
+                                                               int threads) {
+  auto scratch = std::make_unique<Scratch>();
+  const size_t bytes = scratch->Layout(nullptr, config, limits, threads);
+  HUNCH_ASSIGN_OR_RETURN(scratch->memory, AlignedBuffer::Create(bytes));
+  scratch->Layout(scratch->memory.data(), config, limits, threads);
+  scratch->rows.reserve(limits.max_rows);
+  scratch->views.reserve(limits.max_rows);
+  scratch->extras.reserve(static_cast<size_t>(limits.max_logit_rows) * limits.max_rows);
+  scratch->tiles.reserve(limits.max_rows);
+  scratch->logit_rows.reserve(limits.max_logit_rows);
+  return scratch;
+}
+
+uint64_t Model::ScratchBytes(const ModelConfig& config, const ForwardLimits& limits, int threads) {
+  return Scratch().Layout(nullptr, config, limits, threads);
+}
+
+}  // namespace hunch

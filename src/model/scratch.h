@@ -1,0 +1,79 @@
+// The buffers of a forward pass, made once at load: a pass allocates nothing. Private to model/.
+#ifndef HUNCH_MODEL_SCRATCH_H_
+#define HUNCH_MODEL_SCRATCH_H_
+
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/spin_barrier.h"
+#include "kernels/matmul.h"
+#include "model/model.h"
+
+namespace hunch {
+
+// Rows that share one sweep over a KV block in attention.
+inline constexpr int kAttentionTile = 8;
+
+// The input of a linear layer: fp32 rows and their int8 form.
+struct ActBuffer {
+  int64_t k = 0;
+  float* f32 = nullptr;    // [max_rows][k]
+  int8_t* q = nullptr;     // [max_rows][k]
+  float* scale = nullptr;  // [max_rows][k / 32]
+  int16_t* sum = nullptr;  // [max_rows][k / 16]
+
+  ActRows View(int rows) const { return {rows, k, f32, q, scale, sum}; }
+  // Quantises columns [begin, end) of a row; both must be multiples of 32.
+  void Quantize(int row, int64_t begin, int64_t end) {
+    const int64_t at = row * k + begin;
+    QuantizeRow(f32 + at, end - begin, q + at, scale + at / kActBlock, sum + at / 16);
+  }
+};
+
+// One row of a pass.
+struct RowPlan {
+  TokenId token;
+  int position;
+  int32_t block;  // where its KV goes
+  int slot_in_block;
+};
+
+// Rows [begin, end) of one sequence, as rows of the whole pass.
+struct AttentionTile {
+  int sequence;
+  int begin, end;
+};
+
+struct Model::Scratch {
+  static Result<std::unique_ptr<Scratch>> Create(const ModelConfig& config,
+                                                 const ForwardLimits& limits, int threads);
+  // Lays the buffers out from `base` (null: only counts) and returns their size.
+  size_t Layout(std::byte* base, const ModelConfig& config, const ForwardLimits& limits,
+                int threads);
+
+  AlignedBuffer memory;
+  float* x = nullptr;              // [max_rows][hidden], the residual stream
+  float* q = nullptr;              // [max_rows][q_size]
+  float* k = nullptr;              // [max_rows][kv_size]
+  float* v = nullptr;              // [max_rows][kv_size]
+  float* projected = nullptr;      // [max_rows][hidden], what a block adds to the residual stream
+  float* up = nullptr;             // [max_rows][ffn]
+  float* cos_sin = nullptr;        // [max_rows][2 * rope pairs]
+  float* logits = nullptr;         // [max_logit_rows][vocab]
+  ActBuffer normed;                // k = hidden
+  ActBuffer attended;              // k = q_size
+  ActBuffer gated;                 // k = ffn
+  std::byte* attention = nullptr;  // [threads][attention_bytes]
+  size_t attention_bytes = 0;
+
+  std::vector<RowPlan> rows;         // of this pass
+  std::vector<RowView> views;        // [rows]
+  std::vector<int32_t> extras;       // slots of tree paths, pointed into by views
+  std::vector<AttentionTile> tiles;  // of this pass
+  std::vector<int> logit_rows;       // of this pass
+  SpinBarrier barrier;
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_MODEL_SCRATCH_H_

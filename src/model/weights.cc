@@ -1,0 +1,147 @@
+#include "model/weights.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <string>
+
+#include "quant/quant.h"
+
+namespace hunch {
+namespace {
+
+bool IsMatrix(const GgufTensor& tensor) { return tensor.shape.size() > 1; }
+
+// Takes tensors by name and remembers which were taken.
+class Loader {
+ public:
+  Loader(const GgufFile& file, ThreadPool& pool) : file_(file), pool_(pool) {}
+
+  Result<std::vector<float>> Vector(const std::string& name, int64_t size) {
+    HUNCH_ASSIGN_OR_RETURN(const GgufTensor* tensor, Take(name, size, 1));
+    std::vector<float> values(size);
+    Dequantize(tensor->type, tensor->data, values);
+    return values;
+  }
+  Result<std::vector<float>> OptionalVector(const std::string& name, int64_t size) {
+    if (file_.FindTensor(name) == nullptr) return std::vector<float>{};
+    return Vector(name, size);
+  }
+  Result<PackedMatrix> Matrix(const std::string& name, int64_t rows, int64_t columns) {
+    HUNCH_ASSIGN_OR_RETURN(const GgufTensor* tensor, Take(name, columns, rows));
+    auto packed = PackedMatrix::Pack(tensor->type, rows, columns, tensor->data, pool_);
+    if (!packed.ok()) {
+      return Error{packed.error().code,
+                   fmt::format("{}: tensor {}: {}", file_.name(), name, packed.error().message)};
+    }
+    return packed;
+  }
+  void Skip(const std::string& name) { taken_.insert(name); }
+
+  Status CheckAllTaken() const {
+    for (const GgufTensor& tensor : file_.tensors()) {
+      if (taken_.contains(tensor.name)) continue;
+      return Error{ErrorCode::kUnsupported,
+                   fmt::format("{}: tensor {} is not part of this architecture as Hunch knows it; "
+                               "leaving it out would change the text",
+                               file_.name(), tensor.name)};
+    }
+    return Ok{};
+  }
+
+ private:
+  Result<const GgufTensor*> Take(const std::string& name, int64_t columns, int64_t rows) {
+    const GgufTensor* tensor = file_.FindTensor(name);
+    if (tensor == nullptr) {
+      return Error{ErrorCode::kBadFile,
+                   fmt::format("{}: tensor {} is missing", file_.name(), name)};
+    }
+    if (tensor->columns() != columns || tensor->rows() != rows || tensor->shape.size() > 2) {
+      return Error{ErrorCode::kBadFile,
+                   fmt::format("{}: tensor {} is {} x {}, expected {} x {}", file_.name(), name,
+                               tensor->columns(), tensor->rows(), columns, rows)};
+    }
+    taken_.insert(name);
+    return tensor;
+  }
+
+  const GgufFile& file_;
+  ThreadPool& pool_;
+  std::set<std::string> taken_;
+};
+
+Result<LayerWeights> LoadLayer(Loader& loader, const ModelConfig& c, int index) {
+  const auto name = [&](std::string_view part) { return fmt::format("blk.{}.{}", index, part); };
+  LayerWeights layer;
+  HUNCH_ASSIGN_OR_RETURN(layer.attn_norm, loader.Vector(name("attn_norm.weight"), c.hidden));
+  HUNCH_ASSIGN_OR_RETURN(layer.ffn_norm, loader.Vector(name("ffn_norm.weight"), c.hidden));
+  if (c.architecture == "qwen3") {
+    HUNCH_ASSIGN_OR_RETURN(layer.q_norm, loader.Vector(name("attn_q_norm.weight"), c.head_dim));
+    HUNCH_ASSIGN_OR_RETURN(layer.k_norm, loader.Vector(name("attn_k_norm.weight"), c.head_dim));
+  }
+  HUNCH_ASSIGN_OR_RETURN(layer.q_bias, loader.OptionalVector(name("attn_q.bias"), c.q_size()));
+  HUNCH_ASSIGN_OR_RETURN(layer.k_bias, loader.OptionalVector(name("attn_k.bias"), c.kv_size()));
+  HUNCH_ASSIGN_OR_RETURN(layer.v_bias, loader.OptionalVector(name("attn_v.bias"), c.kv_size()));
+  HUNCH_ASSIGN_OR_RETURN(layer.q, loader.Matrix(name("attn_q.weight"), c.q_size(), c.hidden));
+  HUNCH_ASSIGN_OR_RETURN(layer.k, loader.Matrix(name("attn_k.weight"), c.kv_size(), c.hidden));
+  HUNCH_ASSIGN_OR_RETURN(layer.v, loader.Matrix(name("attn_v.weight"), c.kv_size(), c.hidden));
+  HUNCH_ASSIGN_OR_RETURN(layer.o, loader.Matrix(name("attn_output.weight"), c.hidden, c.q_size()));
+  HUNCH_ASSIGN_OR_RETURN(layer.gate, loader.Matrix(name("ffn_gate.weight"), c.ffn, c.hidden));
+  HUNCH_ASSIGN_OR_RETURN(layer.up, loader.Matrix(name("ffn_up.weight"), c.ffn, c.hidden));
+  HUNCH_ASSIGN_OR_RETURN(layer.down, loader.Matrix(name("ffn_down.weight"), c.hidden, c.ffn));
+  return layer;
+}
+
+}  // namespace
+
+void ModelWeights::Embed(int32_t token, float* out) const {
+  if (tied) return output.UnpackRow(token, out);
+  const int64_t columns = embedding->columns();
+  const size_t row_bytes = BytesOf(embedding->type, columns);
+  Dequantize(embedding->type, embedding->data.subspan(token * row_bytes, row_bytes),
+             {out, static_cast<size_t>(columns)});
+}
+
+Result<ModelWeights> LoadWeights(const GgufFile& file, const ModelConfig& config,
+                                 ThreadPool& pool) {
+  Loader loader(file, pool);
+  ModelWeights weights;
+  weights.layers.reserve(config.layers);
+  for (int index = 0; index < config.layers; ++index) {
+    HUNCH_ASSIGN_OR_RETURN(LayerWeights layer, LoadLayer(loader, config, index));
+    weights.layers.push_back(std::move(layer));
+    file.DropPages();
+  }
+  HUNCH_ASSIGN_OR_RETURN(weights.output_norm, loader.Vector("output_norm.weight", config.hidden));
+  weights.tied = file.FindTensor("output.weight") == nullptr;
+  HUNCH_ASSIGN_OR_RETURN(weights.output,
+                         loader.Matrix(weights.tied ? "token_embd.weight" : "output.weight",
+                                       config.vocab, config.hidden));
+  if (!weights.tied) {
+    weights.embedding = file.FindTensor("token_embd.weight");
+    if (weights.embedding->columns() != config.hidden || weights.embedding->shape.size() > 2) {
+      return Error{ErrorCode::kBadFile,
+                   fmt::format("{}: token_embd.weight has rows of {}, expected {}", file.name(),
+                               weights.embedding->columns(), config.hidden)};
+    }
+    loader.Skip("token_embd.weight");
+  }
+  loader.Skip("rope_freqs.weight");  // read with the configuration
+  HUNCH_RETURN_IF_ERROR(loader.CheckAllTaken());
+  file.DropPages();
+  return weights;
+}
+
+uint64_t WeightBytes(const GgufFile& file) {
+  const bool tied = file.FindTensor("output.weight") == nullptr;
+  uint64_t bytes = 0;
+  for (const GgufTensor& tensor : file.tensors()) {
+    if (tensor.name == "token_embd.weight" && !tied) continue;  // stays in the file
+    bytes += IsMatrix(tensor)
+                 ? PackedMatrix::PackedBytes(tensor.type, tensor.rows(), tensor.columns())
+                 : tensor.elements() * sizeof(float);
+  }
+  return bytes;
+}
+
+}  // namespace hunch

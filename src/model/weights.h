@@ -1,0 +1,48 @@
+// A model's weights in memory: matrices repacked for the kernels, vectors widened to fp32.
+// Immutable and thread safe once loaded.
+#ifndef HUNCH_MODEL_WEIGHTS_H_
+#define HUNCH_MODEL_WEIGHTS_H_
+
+#include <vector>
+
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "kernels/matmul.h"
+#include "model/config.h"
+#include "weights/gguf.h"
+
+namespace hunch {
+
+struct LayerWeights {
+  std::vector<float> attn_norm, ffn_norm;     // [hidden]
+  std::vector<float> q_norm, k_norm;          // [head_dim], qwen3 only
+  std::vector<float> q_bias, k_bias, v_bias;  // [q_size], [kv_size], [kv_size]; empty: none
+  PackedMatrix q, k, v;                       // [q_size | kv_size][hidden]
+  PackedMatrix o;                             // [hidden][q_size]
+  PackedMatrix gate, up;                      // [ffn][hidden]
+  PackedMatrix down;                          // [hidden][ffn]
+};
+
+struct ModelWeights {
+  std::vector<LayerWeights> layers;
+  std::vector<float> output_norm;  // [hidden]
+  PackedMatrix output;             // [vocab][hidden]; the embedding too when `tied`
+  bool tied = false;
+  // The embedding when it is not tied: left in the file, since a step reads one row per token of
+  // it.
+  const GgufTensor* embedding = nullptr;
+
+  // out[hidden] = the embedding of a token; token < vocab.
+  void Embed(int32_t token, float* out) const;
+};
+
+// Checks every tensor's presence, shape and type, and refuses tensors that the architecture has no
+// use for, since leaving one out would change the text. Drops the file's pages as it goes.
+Result<ModelWeights> LoadWeights(const GgufFile& file, const ModelConfig& config, ThreadPool& pool);
+
+// The bytes that LoadWeights will hold, from the header alone.
+uint64_t WeightBytes(const GgufFile& file);
+
+}  // namespace hunch
+
+#endif  // HUNCH_MODEL_WEIGHTS_H_
