@@ -1,7 +1,7 @@
-// Linear layers: y = x W^T for weights of any GGUF type, M rows at once, each weight read and unpacked
-// once for all rows. The order of arithmetic per output element is docs/numerics.md; it does not depend
-// on M, on the thread count or on the instruction set.
-// Thread safety: PackedMatrix and ActRows are plain data; MatMul only reads them.
+// Linear layers: y = x W^T for weights of any GGUF type, M rows at once, each weight read and
+// unpacked once for all rows. The order of arithmetic per output element is docs/numerics.md; it
+// does not depend on M, on the thread count or on the instruction set. Thread safety: PackedMatrix
+// and ActRows are plain data; MatMul only reads them.
 #ifndef HUNCH_KERNELS_MATMUL_H_
 #define HUNCH_KERNELS_MATMUL_H_
 
@@ -52,14 +52,17 @@ class PackedMatrix {
 struct ActRows {
   int m = 0;
   int64_t k = 0;
-  const float* f32 = nullptr;       // [m][k]
-  const int8_t* q = nullptr;        // [m][k]
-  const float* scale = nullptr;     // [m][k/32]
-  const int32_t* sum = nullptr;     // [m][k/32]: sum of the block's q
+  const float* f32 = nullptr;    // [m][k]
+  const int8_t* q = nullptr;     // [m][k]
+  const float* scale = nullptr;  // [m][k/32]
+  const int16_t* sum = nullptr;  // [m][k/16]: sum of every 16 q (at most 16 * 127)
 };
 
-// Quantises one row of x[k]: scale = absmax/127, q = round to nearest even (x / scale), sum of q.
-void QuantizeRow(const float* x, int64_t k, int8_t* q, float* scale, int32_t* sum);
+// Quantises one row of x[k] as docs/numerics.md says; k is a multiple of 32. An x that is not
+// finite makes its block's scale Inf or NaN and its q 0, so that every output of the row is NaN on
+// every instruction set; a block so small that 127 / absmax overflows has its q clamped to
+// -127..127.
+void QuantizeRow(const float* x, int64_t k, int8_t* q, float* scale, int16_t* sum);
 // Whether this weight type multiplies q (else f32).
 bool UsesQuantizedActs(TensorType type);
 
@@ -70,7 +73,7 @@ void MatMul(const PackedMatrix& w, const ActRows& x, float* y, int64_t ldy, int6
 // The same on a stated instruction set, for tests.
 void MatMulOn(Isa isa, const PackedMatrix& w, const ActRows& x, float* y, int64_t ldy,
               int64_t group_begin, int64_t group_end);
-void QuantizeRowOn(Isa isa, const float* x, int64_t k, int8_t* q, float* scale, int32_t* sum);
+void QuantizeRowOn(Isa isa, const float* x, int64_t k, int8_t* q, float* scale, int16_t* sum);
 
 }  // namespace hunch
 
