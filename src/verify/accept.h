@@ -24,12 +24,12 @@ struct LogitsRows {
 };
 
 struct Verdict {
-  std::vector<TokenChoice>
-      tokens;                 // accepted tokens, then the one the target adds: path.size() + 1
-  std::vector<int32_t> path;  // accepted nodes, from the root down
+  std::vector<TokenChoice> tokens;  // the accepted, then the target's own: path.size() + 1
+  std::vector<int32_t> path;        // accepted nodes, from the root down
 };
 
-// `committed` is the prefix before the step (prompt and output).
+// `committed` is the prefix before the step (prompt and output). Only rows on the walked path are
+// evaluated. Of siblings that carry the same token the first is taken.
 Verdict AcceptCoupled(const DraftTree& tree, const LogitsRows& rows,
                       std::span<const TokenId> committed, Sampler& sampler);
 
