@@ -137,8 +137,8 @@ void ForwardPass::PlanSequence(int index) {
     s_.views.push_back(view);
     if (row >= sequence.logits_from) s_.logit_rows.push_back(first + row);
   }
-  for (int row = 0; row < count; row += kAttentionTile) {
-    s_.tiles.push_back({index, first + row, first + std::min(count, row + kAttentionTile)});
+  for (int row = 0; row < count; row += kTileRows) {
+    s_.tiles.push_back({index, first + row, first + std::min(count, row + kTileRows)});
   }
 }
 

@@ -34,7 +34,7 @@ size_t AttentionBytes(const ModelConfig& config) {
   AttentionArgs args = {};
   args.layer.kv_heads = config.kv_heads;
   args.layer.head_dim = config.head_dim;
-  args.rows = kAttentionTile;
+  args.rows = kTileRows;
   args.heads = config.heads;
   return (AttentionScratchBytes(args) + kCacheLine - 1) / kCacheLine * kCacheLine;
 }

@@ -12,7 +12,7 @@
 namespace hunch {
 
 // Rows that share one sweep over a KV block in attention.
-inline constexpr int kAttentionTile = 8;
+inline constexpr int kTileRows = 8;
 
 // The input of a linear layer: fp32 rows and their int8 form.
 struct ActBuffer {

@@ -1,0 +1,111 @@
+// Engine: owns the sequences and runs the step, a transaction over all of them:
+//   plan -> propose -> reserve -> forward -> accept -> commit.
+// Everything before commit may fail, and failure is a value; commit cannot. A rejected guess is not
+// an error: its slots are released. Tokens are committed one at a time through one stop machine, so
+// nothing can run past an end token that sits inside an accepted path. Confined to one thread.
+#ifndef HUNCH_ENGINE_ENGINE_H_
+#define HUNCH_ENGINE_ENGINE_H_
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "draft/drafter.h"
+#include "hunch/sampling_params.h"
+#include "kv/block_pool.h"
+#include "model/target.h"
+#include "sampling/sampler.h"
+#include "sched/plan.h"
+#include "seq/types.h"
+#include "verify/accept.h"
+
+namespace hunch {
+
+// What the text side says of a token that is about to be committed.
+enum class FilterAnswer {
+  kGoOn,
+  kStop,    // it completes a stop string: the last token of the sequence
+  kCancel,  // nobody wants the rest
+};
+struct CommittedToken {
+  const TokenChoice& choice;
+  bool guessed;    // an accepted guess, rather than the target's own addition
+  bool ends_turn;  // an end token or a stop token: it carries no text
+};
+using CommitFilter = std::function<FilterAnswer(const CommittedToken&)>;
+
+struct EngineRequest {
+  std::vector<TokenId> prompt;
+  SamplingParams params;
+  std::unique_ptr<Drafter> drafter;  // null: plain decoding, no drafting code runs
+  int num_speculative_tokens = 0;
+  CommitFilter filter;  // may be empty
+};
+
+struct EngineStats {          // of one request
+  int64_t target_passes = 0;  // passes that gave tokens after the first one
+  int64_t decode_tokens = 0;  // tokens that those passes gave
+  int64_t drafts = 0;
+  int64_t draft_tokens = 0;
+  int64_t accepted_tokens = 0;
+  std::vector<int64_t> accepted_per_position;  // by depth
+  int64_t drafter_errors = 0;
+  double draft_seconds = 0;
+};
+
+struct EngineResult {
+  std::vector<TokenId> tokens;  // prompt and output
+  size_t prompt_tokens = 0;
+  FinishReason reason = FinishReason::kNone;
+  EngineStats stats;
+};
+
+struct EngineOptions {
+  int vocab_size = 0;     // the tokenizer's: padding ids past it are never chosen or proposed
+  int max_model_len = 0;  // tokens of a sequence, prompt and output
+  int kv_blocks = 0;      // of the target's cache
+  std::vector<TokenId> end_tokens;
+};
+
+class Engine {
+ public:
+  using RequestId = int64_t;
+
+  // `target` must outlive the engine.
+  Engine(Target& target, EngineOptions options);
+  ~Engine();
+
+  // Errors: parameters out of range, an empty prompt or one that leaves no room in max_model_len.
+  Result<RequestId> Submit(EngineRequest request);
+  // One step for every sequence that the plan takes in; false when there is nothing to do.
+  bool Step();
+  // The result of a finished request, once; nullptr while it runs.
+  std::unique_ptr<EngineResult> Take(RequestId id);
+  void Cancel(RequestId id);
+
+  const BlockPool& pool() const { return pool_; }
+
+ private:
+  struct Active;
+  struct Work;  // one sequence's part in the current step
+
+  void Propose(Active& sequence, const StepShare& share, DraftTree& tree);
+  void DropDrafter(Active& sequence, const std::string& why);
+  bool ReserveAndLay(Work& work);
+  void Preempt();
+  void AcceptAndCommit(Work& work, const float* logits);
+  // Appends one token through the stop machine.
+  void CommitToken(Active& sequence, const TokenChoice& choice, bool guessed);
+
+  Target& target_;
+  EngineOptions options_;
+  BlockPool pool_;
+  RequestId next_id_ = 1;
+  std::vector<std::unique_ptr<Active>> active_;  // in order of arrival
+  std::vector<std::unique_ptr<Work>> works_;     // scratch, one per sequence of the step
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_ENGINE_ENGINE_H_

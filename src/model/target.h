@@ -1,0 +1,44 @@
+// Target: what the engine and the draft model need of a model and its KV memory. Real models are a
+// ModelTarget; tests put a fake in its place that computes logits from a hash of the prefix.
+#ifndef HUNCH_MODEL_TARGET_H_
+#define HUNCH_MODEL_TARGET_H_
+
+#include <span>
+#include <utility>
+
+#include "model/model.h"
+
+namespace hunch {
+
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual int vocab() const = 0;  // length of a logits row
+  virtual const ForwardLimits& limits() const = 0;
+  // As Model::Forward, on this target's own KV memory.
+  virtual const float* Forward(std::span<const SequenceRows> sequences) = 0;
+  // Copies one slot's keys and values: an accepted tree node moves to its place in the sequence.
+  virtual void MoveSlot(std::span<const int32_t> blocks, int from, int to) = 0;
+};
+
+class ModelTarget : public Target {
+ public:
+  // `model` must outlive the target.
+  ModelTarget(Model& model, ModelKv kv) : model_(model), kv_(std::move(kv)) {}
+  int vocab() const override { return model_.config().vocab; }
+  const ForwardLimits& limits() const override { return model_.limits(); }
+  const float* Forward(std::span<const SequenceRows> sequences) override {
+    return model_.Forward(sequences, kv_);
+  }
+  void MoveSlot(std::span<const int32_t> blocks, int from, int to) override {
+    kv_.MoveSlot(blocks, from, to);
+  }
+
+ private:
+  Model& model_;
+  ModelKv kv_;
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_MODEL_TARGET_H_
