@@ -23,14 +23,15 @@ struct TextPiece {
 
 class Tokenizer {
  public:
-  // From tokenizer.ggml.*. An unknown model or pre-tokenizer is refused by name with the known ones.
+  // From tokenizer.ggml.*. An unknown model or pre-tokenizer is refused by name with the known
+  // ones.
   static Result<std::unique_ptr<Tokenizer>> Create(const GgufFile& file);
   virtual ~Tokenizer() = default;
 
   // Any bytes in; invalid UTF-8 is encoded byte by byte. Adds no BOS.
   virtual std::vector<TokenId> Encode(std::string_view text, bool parse_special) const = 0;
-  // Pieces are encoded as one text in which special tokens are only recognised inside pieces that allow
-  // it: ordinary text on both sides of a piece border still merges.
+  // Pieces are encoded as one text in which special tokens are only recognised inside pieces that
+  // allow it: ordinary text on both sides of a piece border still merges.
   virtual std::vector<TokenId> EncodePieces(std::span<const TextPiece> pieces) const = 0;
   // The bytes of one token (special tokens: their text). Ids past the vocabulary give "".
   virtual std::string_view TokenBytes(TokenId token) const = 0;
@@ -44,8 +45,9 @@ class Tokenizer {
   virtual std::string_view model() const = 0;  // tokenizer.ggml.model
 };
 
-// Tokens -> text, never half a character: incomplete UTF-8 waits; bytes that cannot become a character turn
-// into U+FFFD each (the rule of the `decode with errors=replace` kind, one per maximal invalid subpart).
+// Tokens -> text, never half a character: incomplete UTF-8 waits; bytes that cannot become a
+// character turn into U+FFFD each (the rule of the `decode with errors=replace` kind, one per
+// maximal invalid subpart).
 class StreamDecoder {
  public:
   // Text that became certain with this token's bytes.
@@ -58,8 +60,9 @@ class StreamDecoder {
   std::string pending_;
 };
 
-// First id at which two vocabularies differ, as a sentence; empty when the drafter's fits the target's (same
-// string and kind for every id both have; padding ids past the shorter one are allowed).
+// First id at which two vocabularies differ, as a sentence; empty when the drafter's fits the
+// target's (same string and kind for every id both have; padding ids past the shorter one are
+// allowed).
 std::string VocabularyDifference(const Tokenizer& target, const Tokenizer& drafter);
 
 }  // namespace hunch
