@@ -22,7 +22,7 @@ deps:
 	@scripts/install_deps.sh
 
 build: deps
-	@cmake --preset release --log-level=WARNING
+	@cmake --preset release --log-level=WARNING >/dev/null
 	@cmake --build --preset release --target hunch
 
 run: build
@@ -32,7 +32,7 @@ test: deps
 	@scripts/run_tests
 
 debug asan tsan: deps
-	@cmake --preset $@ --log-level=WARNING
+	@cmake --preset $@ --log-level=WARNING >/dev/null
 	@cmake --build --preset $@
 
 format: deps
