@@ -11,6 +11,12 @@ namespace {
 
 const MatMulKernels& KernelsFor(Isa isa) {
   switch (isa) {
+#if defined(__x86_64__)
+    case Isa::kAvx2:
+      return MatMulKernelsAvx2();
+    case Isa::kAvx512:
+      return MatMulKernelsAvx512();
+#endif
     default:
       return MatMulKernelsRef();
   }
