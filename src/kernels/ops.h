@@ -17,8 +17,8 @@ void SiluMul(const float* gate, const float* up, int64_t n, float* y);
 // x[i] += y[i]
 void AddInPlace(float* x, const float* y, int64_t n);
 
-// cos and sin of position * frequency[i], i < n: cos_sin[2i], cos_sin[2i+1]. Computed in double by our own
-// range reduction and polynomials, rounded once to fp32.
+// cos and sin of position * frequency[i], i < n: cos_sin[2i], cos_sin[2i+1]. Computed in double by
+// our own range reduction and polynomials, rounded once to fp32.
 void RopeAngles(int64_t position, const double* frequency, int n, float* cos_sin);
 // rope frequencies theta^(-2i/dim), i < dim/2, by our own pow in double.
 void RopeFrequencies(double theta, int dim, double* frequency);
@@ -43,13 +43,14 @@ struct KvLayer {
 };
 
 // Rounds one row's k[kv_heads][head_dim] and v[...] to the cache type and stores them in a slot.
-void KvStore(const KvLayer& layer, int32_t block, int slot_in_block, const float* k, const float* v);
+void KvStore(const KvLayer& layer, int32_t block, int slot_in_block, const float* k,
+             const float* v);
 // Copies slot to slot (accepted tree nodes that move to their place in the sequence).
 void KvMove(const KvLayer& layer, int32_t from_block, int from_slot, int32_t to_block, int to_slot);
 
-// What one row may look at. Logical position p < contiguous is slot p of the sequence's block table; then
-// extra[0..extras) are the further slots of its path, at positions contiguous, contiguous + 1, ...
-// The row's own slot is the last of all.
+// What one row may look at. Logical position p < contiguous is slot p of the sequence's block
+// table; then extra[0..extras) are the further slots of its path, at positions contiguous,
+// contiguous + 1, ... The row's own slot is the last of all.
 struct RowView {
   int32_t contiguous;
   const int32_t* extra;
@@ -66,11 +67,29 @@ struct AttentionArgs {
   int heads;
   float scale;  // 1 / sqrt(head_dim)
 };
-// Bytes of scratch (64-byte aligned) that one call of Attention needs.
+// Softmax partials are made every 256 logical positions and merged in ascending order.
+inline constexpr int kAttentionChunk = 256;
+// head_dim must be a multiple of 16, at most 256; heads a multiple of kv_heads.
+// Bytes of scratch (64-byte aligned) that one call of Attention or AttentionPartials needs. It
+// grows with rows up to kAttentionRowBlock only.
+inline constexpr int kAttentionRowBlock = 16;
+inline constexpr int kAttentionTile = 8;  // most queries (row x head) of a pass over K and V
 size_t AttentionScratchBytes(const AttentionArgs& args);
-// Rows [row_begin, row_end) for one KV head and the query heads that share it. Softmax partials every 256
-// logical positions, merged in ascending order.
+// Rows [row_begin, row_end) for one KV head and the query heads that share it.
 void Attention(const AttentionArgs& args, int kv_head, int row_begin, int row_end, void* scratch);
+
+// The same bits in two steps, for a long context whose few KV heads do not fill the threads: first
+// AttentionPartials for every (KV head, chunk) by any thread, then AttentionMerge for every KV
+// head. A partial is o[head_dim], then max and sum, then padding.
+inline constexpr int kAttentionPartialPad = 16;
+// Chunks that the longest row has, and floats that all partials of the call take.
+int AttentionChunks(const AttentionArgs& args);
+int64_t AttentionPartialsFloats(const AttentionArgs& args);
+void AttentionPartials(const AttentionArgs& args, int kv_head, int row_begin, int row_end,
+                       int chunk_begin, int chunk_end, float* partials, void* scratch);
+// Overwrites the partials of chunk 0.
+void AttentionMerge(const AttentionArgs& args, int kv_head, int row_begin, int row_end,
+                    float* partials);
 
 // Index of the largest value; ties go to the lowest index; NaN never wins. n >= 1.
 int64_t ArgMax(const float* x, int64_t n);
@@ -90,7 +109,8 @@ void ExpRow(const float* x, int64_t n, float* out);
 // The keyed Gumbel noise of docs/lossless.md for tokens first..first + n - 1:
 // G = -log(-log1p(-w)), w = (bits + 1/2) 2^-32, bits = Philox word (token & 3) of counter
 // {token >> 2, choice, position_low, position_high} and key {seed_low, seed_high}.
-void GumbelRow(uint64_t seed, uint32_t choice, uint64_t position, int64_t first, int64_t n, float* out);
+void GumbelRow(uint64_t seed, uint32_t choice, uint64_t position, int64_t first, int64_t n,
+               float* out);
 
 // The kernels of a stated instruction set, for tests: every function above in one table.
 struct Ops {
@@ -100,6 +120,8 @@ struct Ops {
   void (*rope)(float*, int, int, int, const float*, bool);
   void (*kv_store)(const KvLayer&, int32_t, int, const float*, const float*);
   void (*attention)(const AttentionArgs&, int, int, int, void*);
+  void (*attention_partials)(const AttentionArgs&, int, int, int, int, int, float*, void*);
+  void (*attention_merge)(const AttentionArgs&, int, int, int, float*);
   int64_t (*arg_max)(const float*, int64_t);
   MaxSum (*softmax_stats)(const float*, int64_t);
   void (*exp_row)(const float*, int64_t, float*);
@@ -107,7 +129,7 @@ struct Ops {
   void (*log1p_row)(const float*, int64_t, float*);
   void (*gumbel_row)(uint64_t, uint32_t, uint64_t, int64_t, int64_t, float*);
 };
-// Null when this build has none for `isa`.
+// Null when this build has none for `isa`; CPU support is the caller's to know (SupportedIsas).
 const Ops* OpsFor(Isa isa);
 
 }  // namespace hunch

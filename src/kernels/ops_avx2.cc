@@ -1,0 +1,15 @@
+// The ops on AVX2 + FMA + F16C. Pure; thread safe.
+// The order of the includes matters: each builds on the one before.
+// clang-format off
+#include "kernels/vec16_avx2.h"
+#include "kernels/math_inl.h"
+#include "kernels/ops_inl.h"
+#include "kernels/ops_attention_inl.h"
+#include "kernels/ops_tables.h"
+// clang-format on
+
+namespace hunch {
+
+extern const Ops kOpsAvx2 = HUNCH_OPS_TABLE;
+
+}  // namespace hunch
