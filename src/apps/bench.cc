@@ -1,0 +1,179 @@
+// hunch bench: methods interleaved on the same prompts, each output compared with plain decoding's.
+//
+// Methods take turns on one prompt, in an order that rotates, so that a machine that slows down or
+// speeds up meets all of them alike.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "apps/bench_report.h"
+#include "apps/commands.h"
+#include "apps/generate.h"
+#include "apps/progress.h"
+
+namespace hunch {
+namespace {
+
+constexpr int kWarmUpTokens = 8;
+
+Error Wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
+
+// The configurations to run, none first.
+Result<std::vector<SpeculativeConfig>> PlanMethods(const Flags& flags) {
+  if (flags.methods && flags.speculation.method) {
+    return Wrong("--speculative-config: leave out \"method\"; --methods names them");
+  }
+  std::vector<DraftMethod> names =
+      flags.methods.value_or(std::vector{flags.speculation.method.value_or(DraftMethod::kNgram)});
+  std::erase(names, DraftMethod::kNone);
+  names.insert(names.begin(), DraftMethod::kNone);
+  std::vector<SpeculativeConfig> methods;
+  for (const DraftMethod name : names) {
+    methods.push_back(flags.speculation.For(name));
+    if (const Status status = ValidateSpeculativeConfig(methods.back()); !status.ok()) {
+      return Wrong(fmt::format("--speculative-config: {}", status.error().message));
+    }
+  }
+  return methods;
+}
+
+class Bench {
+ public:
+  Bench(const Flags& flags, Context& context)
+      : flags_(flags), context_(context), params_(flags.Sampling(kBenchMaxTokens)) {}
+
+  Status Load() {
+    HUNCH_ASSIGN_OR_RETURN(results_.methods, PlanMethods(flags_));
+    std::vector<BenchPrompt> prompts;
+    for (const std::string& file : flags_.prompt_files) {
+      HUNCH_ASSIGN_OR_RETURN(auto more, ReadPromptsFile(file, flags_.per_category));
+      prompts.insert(prompts.end(), more.begin(), more.end());
+    }
+    const bool needs_draft = std::any_of(results_.methods.begin(), results_.methods.end(),
+                                         [](const auto& m) { return NeedsDraftModel(m.method); });
+    HUNCH_ASSIGN_OR_RETURN(
+        llm_, LoadModel(flags_, needs_draft ? flags_.speculation.fields.model : "", context_));
+    results_.threads = llm_->threads();
+    results_.max_model_len = llm_->max_model_len();
+    for (BenchPrompt& prompt : prompts) HUNCH_RETURN_IF_ERROR(AddPrompt(std::move(prompt)));
+    if (results_.prompts.empty()) {
+      return Wrong(fmt::format("no prompt leaves room for {} tokens in a context of {}",
+                               params_.max_tokens, results_.max_model_len));
+    }
+    return Ok{};
+  }
+
+  Status Run() {
+    HUNCH_RETURN_IF_ERROR(WarmUp());
+    const size_t prompts = results_.prompts.size();
+    const auto total = static_cast<int64_t>(prompts * results_.methods.size()) * flags_.rounds;
+    Progress progress(context_.console, total);
+    std::vector<RequestOutput> references(prompts);  // none's first answers
+    for (int round = 0; round < flags_.rounds; ++round) {
+      for (size_t prompt = 0; prompt < prompts; ++prompt) {
+        HUNCH_ASSIGN_OR_RETURN(const bool finished,
+                               RunGroup(round, prompt, references[prompt], progress));
+        if (!finished) return Ok{};
+      }
+    }
+    return Ok{};
+  }
+
+  const BenchResults& results() const { return results_; }
+
+ private:
+  Status AddPrompt(BenchPrompt prompt) {
+    auto tokens = EncodePrompt(*llm_, flags_, prompt.text);
+    if (!tokens.ok()) {
+      return Error{tokens.error().code,
+                   fmt::format("prompt {}: {}", prompt.id, tokens.error().message)};
+    }
+    const auto room = static_cast<int64_t>(std::max(params_.max_tokens, 1));
+    if (static_cast<int64_t>(tokens->size()) + room > results_.max_model_len) {
+      results_.skipped.push_back(std::move(prompt));
+    } else {
+      results_.prompts.push_back({std::move(prompt), std::move(tokens).value()});
+    }
+    return Ok{};
+  }
+
+  // The first requests meet cold pages and caches, which is no method's merit or fault.
+  Status WarmUp() {
+    SamplingParams params = params_;
+    params.max_tokens = kWarmUpTokens;
+    for (const SpeculativeConfig& method : results_.methods) {
+      HUNCH_RETURN_IF_ERROR(
+          llm_->Generate(results_.prompts[0].tokens, params, method, KeepGoing()));
+    }
+    return Ok{};
+  }
+
+  // False: interrupted, and the group is left out.
+  Result<bool> RunGroup(int round, size_t prompt, RequestOutput& reference, Progress& progress) {
+    const size_t methods = results_.methods.size();
+    std::vector<RequestOutput> outputs(methods);
+    BenchGroup group{round, prompt, std::vector<BenchSample>(methods)};
+    for (size_t turn = 0; turn < methods; ++turn) {
+      const size_t method = (turn + static_cast<size_t>(round) + prompt) % methods;
+      const auto begin = std::chrono::steady_clock::now();
+      HUNCH_ASSIGN_OR_RETURN(outputs[method],
+                             llm_->Generate(results_.prompts[prompt].tokens, params_,
+                                            results_.methods[method], KeepGoing()));
+      const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+      if (context_.interrupts.Pending() != 0) return false;
+      const RequestOutput& output = outputs[method];
+      group.samples[method] = {wall.count(), output.timings.prefill, output.timings.decode,
+                               static_cast<int64_t>(output.token_ids.size()), output.speculation};
+      progress.Advance(fmt::format("round {}/{}", round + 1, flags_.rounds));
+    }
+    results_.groups.push_back(std::move(group));
+    if (round == 0) reference = outputs[0];
+    for (size_t method = 0; method < methods; ++method) {
+      const auto difference = CompareOutputs(reference, outputs[method]);
+      if (!difference) continue;
+      results_.mismatches.push_back({method, prompt, round, *difference});
+      progress.Print("differs: " + MismatchLine(results_, results_.mismatches.back()));
+    }
+    return true;
+  }
+
+  OnText KeepGoing() {
+    return [this](const TextDelta&) { return context_.interrupts.Pending() == 0; };
+  }
+
+  const Flags& flags_;
+  Context& context_;
+  const SamplingParams params_;
+  std::unique_ptr<Llm> llm_;
+  BenchResults results_;
+};
+
+}  // namespace
+
+Result<int> BenchCommand(const Flags& flags, Context& context) {
+  if (flags.prompt_files.empty()) return Wrong("no prompts; give --prompts FILE.jsonl");
+  Bench bench(flags, context);
+  HUNCH_RETURN_IF_ERROR(bench.Load());
+  std::ostream& err = context.console.err;
+  const BenchResults& results = bench.results();
+  if (!results.skipped.empty()) {
+    err << fmt::format("skipping {} of {} prompts: too long for a context of {}\n",
+                       results.skipped.size(), results.skipped.size() + results.prompts.size(),
+                       results.max_model_len);
+  }
+  context.interrupts.Arm();
+  HUNCH_RETURN_IF_ERROR(bench.Run());
+  if (results.groups.empty()) {
+    err << "hunch bench: interrupted before the first result\n";
+    return InterruptedExit(context);
+  }
+  if (flags.json) {
+    context.console.out << DumpJson(BenchJson(results, flags)) << '\n';
+  } else {
+    context.console.out << BenchTable(results);
+  }
+  return results.mismatches.empty() ? InterruptedExit(context) : kExitDifferent;
+}
+
+}  // namespace hunch

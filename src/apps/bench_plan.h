@@ -1,0 +1,39 @@
+// What a `hunch bench` measures, and what came of it. Plain data.
+#ifndef HUNCH_APPS_BENCH_PLAN_H_
+#define HUNCH_APPS_BENCH_PLAN_H_
+
+#include <string>
+#include <vector>
+
+#include "apps/bench_stats.h"
+#include "apps/flags.h"
+#include "apps/prompts_file.h"
+#include "session/llm.h"
+
+namespace hunch {
+
+inline constexpr int kBenchMaxTokens = 128;  // without --max-tokens
+
+struct EncodedPrompt {
+  BenchPrompt prompt;
+  std::vector<TokenId> tokens;
+};
+
+struct Mismatch {
+  size_t method = 0, prompt = 0;
+  int round = 0;
+  Difference difference;
+};
+
+struct BenchResults {
+  std::vector<SpeculativeConfig> methods;  // methods[0] is none
+  std::vector<EncodedPrompt> prompts;
+  std::vector<BenchPrompt> skipped;  // too long for the context
+  std::vector<BenchGroup> groups;
+  std::vector<Mismatch> mismatches;
+  int threads = 0, max_model_len = 0;
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_APPS_BENCH_PLAN_H_

@@ -1,0 +1,19 @@
+// How `hunch bench` shows its results: a table for people, an object for programs. Pure functions.
+#ifndef HUNCH_APPS_BENCH_REPORT_H_
+#define HUNCH_APPS_BENCH_REPORT_H_
+
+#include <string>
+
+#include "apps/bench_plan.h"
+#include "apps/json_text.h"
+
+namespace hunch {
+
+std::string BenchTable(const BenchResults& results);
+Json BenchJson(const BenchResults& results, const Flags& flags);
+// "specbench-81, ngram, round 2: token 17 is 345 instead of 12"
+std::string MismatchLine(const BenchResults& results, const Mismatch& mismatch);
+
+}  // namespace hunch
+
+#endif  // HUNCH_APPS_BENCH_REPORT_H_

@@ -1,0 +1,78 @@
+// hunch run without a prompt: a chat of many turns on a terminal.
+#include <fmt/format.h>
+
+#include "apps/commands.h"
+#include "apps/generate.h"
+#include "apps/stats_line.h"
+
+namespace hunch {
+namespace {
+
+class Chat {
+ public:
+  Chat(const Flags& flags, const SpeculativeConfig& speculation, Llm& llm, Context& context)
+      : flags_(flags), speculation_(speculation), llm_(llm), context_(context) {}
+
+  int Loop() {
+    Console& console = context_.console;
+    messages_ = StartOfChat(flags_);
+    std::string line;
+    while (console.out << "> " << std::flush) {
+      if (!std::getline(console.in, line) || context_.interrupts.Pending() != 0) break;
+      if (line == "/exit") return kExitOk;
+      if (line == "/clear") messages_ = StartOfChat(flags_);
+      if (line.empty() || line == "/clear") continue;
+      const Status status = Answer(line);
+      if (!status.ok()) console.err << "hunch run: " << status.error().message << std::endl;
+    }
+    console.out << '\n';
+    // Leaving by Ctrl-C at the prompt is the way out of a chat, not a failure.
+    return kExitOk;
+  }
+
+ private:
+  // A turn that fails leaves the chat as it was before it.
+  Status Answer(const std::string& question) {
+    Json messages = messages_;
+    messages.push_back({{"role", "user"}, {"content", question}});
+    HUNCH_ASSIGN_OR_RETURN(const auto tokens, llm_.EncodeChat(messages));
+    AnswerPrinter printer(context_, true, flags_.show_speculation);
+    auto output = llm_.Generate(tokens, flags_.Sampling(-1), speculation_, printer.Callback());
+    printer.EndLine();
+    // Ctrl-C ended this answer; what there is of it stays in the chat.
+    context_.interrupts.Clear();
+    if (!output.ok()) return output.error();
+    messages.push_back({{"role", "assistant"}, {"content", output->text}});
+    messages_ = std::move(messages);
+    if (flags_.show_speculation) context_.console.err << StatsLine(*output) << std::endl;
+    return Ok{};
+  }
+
+  const Flags& flags_;
+  const SpeculativeConfig& speculation_;
+  Llm& llm_;
+  Context& context_;
+  Json messages_;
+};
+
+}  // namespace
+
+Result<int> ChatCommand(const Flags& flags, Context& context) {
+  if (flags.json || flags.raw) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("no prompt; {} needs one, as an argument, by --file or on standard "
+                             "input",
+                             flags.json ? "--json" : "--raw")};
+  }
+  HUNCH_ASSIGN_OR_RETURN(const auto speculation, SpeculationOf(flags, DraftMethod::kNone));
+  HUNCH_ASSIGN_OR_RETURN(auto llm, LoadModelFor(flags, speculation, context));
+  if (!llm->has_chat_template()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "the model has no chat template; give a prompt and --raw"};
+  }
+  context.console.err << "Chat with " << flags.model << "; /clear forgets, /exit leaves.\n";
+  context.interrupts.Arm();
+  return Chat(flags, speculation, *llm, context).Loop();
+}
+
+}  // namespace hunch

@@ -1,0 +1,63 @@
+// What a subcommand may touch of the outside world. main.cc fills it with the real things, tests
+// with fakes; no subcommand uses a stream, a signal or the environment in another way.
+// Not thread safe.
+#ifndef HUNCH_APPS_CONTEXT_H_
+#define HUNCH_APPS_CONTEXT_H_
+
+#include <functional>
+#include <istream>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "base/result.h"
+#include "session/llm.h"
+#include "tokenizer/tokenizer.h"
+#include "weights/gguf.h"
+
+namespace hunch {
+
+struct Console {
+  std::istream& in;
+  std::ostream& out;  // goes bad when nobody reads it any more
+  std::ostream& err;
+  bool in_tty = false, out_tty = false, err_tty = false;
+};
+
+// Ctrl-C and SIGTERM, as a flag that is polled between tokens.
+class Interrupts {
+ public:
+  virtual ~Interrupts() = default;
+  // Until Arm a signal ends the process at once: nothing is worth saving while a model loads.
+  virtual void Arm() = 0;
+  // The signal that arrived since Arm or Clear; 0: none.
+  virtual int Pending() const = 0;
+  virtual void Clear() = 0;
+};
+
+// A tokenizer and the file that it may point into.
+struct OpenedTokenizer {
+  std::unique_ptr<GgufFile> file;
+  std::unique_ptr<Tokenizer> tokenizer;
+};
+
+struct Context {
+  Console console;
+  Interrupts& interrupts;
+  std::function<Result<std::unique_ptr<Llm>>(const LlmOptions&)> load;
+  std::function<Result<InspectReport>(const LlmOptions&)> inspect;
+  // Reads the header only, not the weights.
+  std::function<Result<OpenedTokenizer>(const std::string& path)> open_tokenizer;
+  std::string demo_prompt;  // HUNCH_PROMPT; "": not set
+};
+
+// Exit codes of every subcommand.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailure = 1;    // memory, I/O, a model that does not fit
+inline constexpr int kExitUsage = 2;      // a flag, a file or a request is wrong
+inline constexpr int kExitDifferent = 3;  // speculation changed an output
+// 128 + signal number: interrupted, after printing what there was.
+
+}  // namespace hunch
+
+#endif  // HUNCH_APPS_CONTEXT_H_

@@ -1,0 +1,192 @@
+// The table of flags. Help, parser, tests and documentation read it; nothing else names a flag.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "apps/flags.h"
+#include "apps/json_text.h"
+#include "apps/numbers.h"
+
+namespace hunch {
+namespace {
+
+constexpr int kNoLimit = std::numeric_limits<int>::max();
+
+constexpr unsigned Bit(Subcommand subcommand) { return 1u << static_cast<int>(subcommand); }
+constexpr unsigned kRun = Bit(Subcommand::kRun);
+constexpr unsigned kBench = Bit(Subcommand::kBench);
+constexpr unsigned kInspect = Bit(Subcommand::kInspect);
+constexpr unsigned kTokens = Bit(Subcommand::kTokenize) | Bit(Subcommand::kDetokenize);
+constexpr unsigned kGenerate = kRun | kBench | Bit(Subcommand::kDemo);
+constexpr unsigned kAll = kGenerate | kTokens | kInspect;
+
+Error Wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
+
+// Calls `use` with each part of a list "a,b,c".
+template <typename Use>
+Status ForEachPart(std::string_view list, Use&& use) {
+  while (true) {
+    const size_t comma = list.find(',');
+    HUNCH_RETURN_IF_ERROR(use(list.substr(0, comma)));
+    if (comma == std::string_view::npos) return Ok{};
+    list.remove_prefix(comma + 1);
+  }
+}
+
+Status SetText(std::string_view value, std::string_view what, std::string& out) {
+  if (value.empty()) return Wrong(fmt::format("the {} is empty", what));
+  out = value;
+  return Ok{};
+}
+
+Status SetKvType(Flags& flags, std::string_view value) {
+  if (value != "f16" && value != "f32") {
+    return Wrong(fmt::format("unknown type '{}'; use f16 or f32", value));
+  }
+  flags.kv_f32 = value == "f32";
+  return Ok{};
+}
+
+Status SetSpeculation(Flags& flags, std::string_view value) {
+  HUNCH_ASSIGN_OR_RETURN(flags.speculation, ParseSpeculationFlag(value));
+  flags.speculation_given = true;
+  return Ok{};
+}
+
+Status SetMethods(Flags& flags, std::string_view value) {
+  std::vector<DraftMethod> methods;
+  HUNCH_RETURN_IF_ERROR(ForEachPart(value, [&](std::string_view name) -> Status {
+    HUNCH_ASSIGN_OR_RETURN(const DraftMethod method, ParseDraftMethod(name));
+    if (std::find(methods.begin(), methods.end(), method) == methods.end()) {
+      methods.push_back(method);
+    }
+    return Ok{};
+  }));
+  flags.methods = std::move(methods);
+  return Ok{};
+}
+
+Status SetLogitBias(Flags& flags, std::string_view value) {
+  HUNCH_ASSIGN_OR_RETURN(const Json object, ParseJsonObject(value));
+  flags.sampling.logit_bias.clear();
+  for (const auto& [key, bias] : object.items()) {
+    int token = 0;
+    if (const Status status = ReadInt(key, 0, kNoLimit, token); !status.ok()) {
+      return Wrong(fmt::format("token id {}", status.error().message));
+    }
+    if (!bias.is_number() || !(bias.get<double>() >= -100 && bias.get<double>() <= 100)) {
+      return Wrong(fmt::format("the bias of token {} must be a number from -100 to 100", token));
+    }
+    flags.sampling.logit_bias.emplace_back(token, bias.get<float>());
+  }
+  return Ok{};
+}
+
+Status AddStop(Flags& flags, std::string_view value) {
+  if (value.empty()) return Wrong("an empty stop string would stop everything");
+  flags.sampling.stop.emplace_back(value);
+  return Ok{};
+}
+
+Status AddStopTokens(Flags& flags, std::string_view value) {
+  return ForEachPart(value, [&](std::string_view id) -> Status {
+    int token = 0;
+    HUNCH_RETURN_IF_ERROR(ReadInt(id, 0, kNoLimit, token));
+    flags.sampling.stop_token_ids.push_back(token);
+    return Ok{};
+  });
+}
+
+Status SetMaxTokens(Flags& flags, std::string_view value) {
+  int count = 0;
+  HUNCH_RETURN_IF_ERROR(ReadInt(value, -1, kNoLimit, count));
+  if (count == 0) return Wrong("'0' is out of range; give a whole number from 1 up, or -1");
+  flags.max_tokens = count;
+  return Ok{};
+}
+
+Status SetTopK(Flags& flags, std::string_view value) {
+  return ReadInt(value, -1, kNoLimit, flags.sampling.top_k);
+}
+
+Status AddPromptFile(Flags& flags, std::string_view value) {
+  flags.prompt_files.emplace_back();
+  return SetText(value, "path", flags.prompt_files.back());
+}
+
+// clang-format off
+constexpr auto kTable = std::to_array<FlagSpec>({
+  {"--model", "", "PATH", "", "GGUF file of the model", FlagGroup::kModel, kAll,
+   [](Flags& f, std::string_view v) { return SetText(v, "path", f.model); }},
+  {"--draft", "", "PATH", "", "GGUF file of a draft model to check against it", FlagGroup::kModel, kInspect,
+   [](Flags& f, std::string_view v) { return SetText(v, "path", f.draft); }},
+  {"--max-model-len", "", "N", "0: the model's own, at most 32768", "context: most tokens of prompt and output together", FlagGroup::kModel, kGenerate | kInspect,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 0, kNoLimit, f.max_model_len); }},
+  {"--max-num-seqs", "", "N", "1", "sequences that the cache must hold at once", FlagGroup::kModel, kInspect,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 1, 65536, f.max_num_seqs); }},
+  {"--kv-cache-dtype", "", "TYPE", "f16", "type of cached keys and values: f16 or f32", FlagGroup::kModel, kGenerate | kInspect, SetKvType},
+  {"--threads", "", "N", "0: the CPUs that affinity and cgroup give", "threads that compute", FlagGroup::kModel, kGenerate,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 0, 1024, f.threads); }},
+
+  {"--file", "-f", "PATH", "", "read the prompt from a file ('-': standard input)", FlagGroup::kInput, kRun,
+   [](Flags& f, std::string_view v) { return SetText(v, "path", f.file.emplace()); }},
+  {"--raw", "", "", "", "complete the prompt as it is, without the chat template", FlagGroup::kInput, kGenerate,
+   [](Flags& f, std::string_view) -> Status { f.raw = true; return Ok{}; }},
+  {"--system", "", "TEXT", "", "system message of the chat", FlagGroup::kInput, kGenerate,
+   [](Flags& f, std::string_view v) -> Status { f.system = v; return Ok{}; }},
+  {"--parse-special", "", "", "", "special tokens in the text become single ids", FlagGroup::kInput, Bit(Subcommand::kTokenize),
+   [](Flags& f, std::string_view) -> Status { f.parse_special = true; return Ok{}; }},
+
+  {"--prompts", "", "FILE", "", "prompts, one JSON object {id, category, prompt} a line (repeatable)", FlagGroup::kBench, kBench, AddPromptFile},
+  {"--n", "", "N", "0: all", "first N prompts of each category of each file", FlagGroup::kBench, kBench,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 0, kNoLimit, f.per_category); }},
+  {"--rounds", "", "N", "3", "how often every method answers every prompt", FlagGroup::kBench, kBench,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 1, 10000, f.rounds); }},
+  {"--methods", "", "LIST", "none,ngram", "methods to compare, by commas; 'none' always runs", FlagGroup::kBench, kBench, SetMethods},
+
+  {"--speculative-config", "", "JSON", "none; demo: ngram", "{\"method\": none|ngram|draft_model|ngram+draft_model, \"model\": PATH of the draft model, \"num_speculative_tokens\": 4, \"prompt_lookup_max\": 4, \"prompt_lookup_min\": 2}", FlagGroup::kSpeculation, kGenerate, SetSpeculation},
+
+  {"--max-tokens", "", "N", "-1: until the context is full; bench, demo: 128", "most tokens of the answer", FlagGroup::kSampling, kGenerate, SetMaxTokens},
+  {"--min-tokens", "", "N", "0", "no end token before this many tokens", FlagGroup::kSampling, kGenerate,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 0, kNoLimit, f.sampling.min_tokens); }},
+  {"--temperature", "", "T", "0", "0 is greedy; above it, tokens are sampled", FlagGroup::kSampling, kGenerate,
+   [](Flags& f, std::string_view v) { return ReadFloat(v, {}, f.sampling.temperature); }},
+  {"--top-p", "", "P", "1", "keep the likeliest tokens that reach this probability", FlagGroup::kSampling, kGenerate,
+   [](Flags& f, std::string_view v) { return ReadFloat(v, {.most = 1, .open = true}, f.sampling.top_p); }},
+  {"--top-k", "", "K", "0: off", "keep the K likeliest tokens", FlagGroup::kSampling, kGenerate, SetTopK},
+  {"--min-p", "", "P", "0", "drop tokens below this share of the likeliest one's probability", FlagGroup::kSampling, kGenerate,
+   [](Flags& f, std::string_view v) { return ReadFloat(v, {.most = 1}, f.sampling.min_p); }},
+  {"--typical-p", "", "P", "1", "keep the tokens of most typical surprise that reach this probability", FlagGroup::kSampling, kGenerate,
+   [](Flags& f, std::string_view v) { return ReadFloat(v, {.most = 1, .open = true}, f.sampling.typical_p); }},
+  {"--repetition-penalty", "", "R", "1", "divide the scores of tokens already in prompt or output", FlagGroup::kSampling, kGenerate,
+   [](Flags& f, std::string_view v) { return ReadFloat(v, {.open = true}, f.sampling.repetition_penalty); }},
+  {"--presence-penalty", "", "A", "0", "lower the scores of tokens already in the output, -2 to 2", FlagGroup::kSampling, kGenerate,
+   [](Flags& f, std::string_view v) { return ReadFloat(v, {.least = -2, .most = 2}, f.sampling.presence_penalty); }},
+  {"--frequency-penalty", "", "A", "0", "the same per occurrence, -2 to 2", FlagGroup::kSampling, kGenerate,
+   [](Flags& f, std::string_view v) { return ReadFloat(v, {.least = -2, .most = 2}, f.sampling.frequency_penalty); }},
+  {"--logit-bias", "", "JSON", "", "{\"token id\": -100 to 100, ...} added to the scores", FlagGroup::kSampling, kGenerate, SetLogitBias},
+  {"--seed", "", "N", "0", "keys the sampling noise: same seed, same text", FlagGroup::kSampling, kGenerate,
+   [](Flags& f, std::string_view v) { return ReadUnsigned(v, f.sampling.seed); }},
+  {"--stop", "", "TEXT", "", "end before this text (repeatable)", FlagGroup::kSampling, kGenerate, AddStop},
+  {"--stop-token-ids", "", "IDS", "", "end at these tokens, by commas (repeatable)", FlagGroup::kSampling, kGenerate, AddStopTokens},
+  {"--ignore-eos", "", "", "", "go on past the model's end tokens", FlagGroup::kSampling, kGenerate,
+   [](Flags& f, std::string_view) -> Status { f.sampling.ignore_eos = true; return Ok{}; }},
+  {"--logprobs", "", "N", "-1: none", "log-probabilities of each token and of the N likeliest (with --json)", FlagGroup::kSampling, kGenerate,
+   [](Flags& f, std::string_view v) { return ReadInt(v, -1, 20, f.sampling.logprobs); }},
+
+  {"--show-speculation", "", "", "", "colour the accepted guesses; a line of counts at the end", FlagGroup::kOutput, kRun,
+   [](Flags& f, std::string_view) -> Status { f.show_speculation = true; return Ok{}; }},
+  {"--json", "", "", "", "JSON on standard output and nothing else", FlagGroup::kOutput, kRun | kBench | kTokens | kInspect,
+   [](Flags& f, std::string_view) -> Status { f.json = true; return Ok{}; }},
+  {"--help", "-h", "", "", "this text", FlagGroup::kOutput, kAll,
+   [](Flags& f, std::string_view) -> Status { f.help = true; return Ok{}; }},
+});
+// clang-format on
+
+}  // namespace
+
+std::span<const FlagSpec> FlagTable() { return kTable; }
+
+}  // namespace hunch

@@ -1,0 +1,87 @@
+// The flags of the `hunch` program: one table that every subcommand shares, the values it fills,
+// and the parser and help that read it. No global state: ParseFlags makes a Flags and returns it.
+//
+// The parser is ours because a prompt or a JSON object is any text: CLI11 2.1 splits "[a,b]" into a
+// list, rewrites "{}", and lets "--stop=" swallow the next argument.
+#ifndef HUNCH_APPS_FLAGS_H_
+#define HUNCH_APPS_FLAGS_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/speculation_flag.h"
+#include "base/result.h"
+#include "hunch/sampling_params.h"
+#include "session/llm.h"
+
+namespace hunch {
+
+enum class Subcommand { kRun, kBench, kTokenize, kDetokenize, kInspect, kDemo };
+inline constexpr int kSubcommands = 6;
+
+struct Flags {
+  bool help = false;  // when set, nothing else is meaningful
+
+  std::string model;
+  std::string draft;  // inspect
+  int threads = 0;
+  int max_model_len = 0;
+  int max_num_seqs = 1;
+  bool kv_f32 = false;
+
+  SpeculationFlag speculation;
+  bool speculation_given = false;
+  SamplingParams sampling;        // its max_tokens is not filled: defaults differ by subcommand
+  std::optional<int> max_tokens;  // -1: until the context is full
+
+  std::string system;
+  bool raw = false;
+  std::optional<std::string> file;  // run
+  bool show_speculation = false;    // run
+  bool json = false;
+  bool parse_special = false;  // tokenize
+
+  std::vector<std::string> prompt_files;            // bench
+  int per_category = 0;                             // bench; 0: all
+  int rounds = 3;                                   // bench
+  std::optional<std::vector<DraftMethod>> methods;  // bench
+
+  std::vector<std::string> words;  // arguments that are not flags
+
+  SamplingParams Sampling(int default_max_tokens) const;
+};
+
+enum class FlagGroup { kModel, kInput, kBench, kSpeculation, kSampling, kOutput };
+
+struct FlagSpec {
+  std::string_view name;          // "--model"
+  std::string_view short_name;    // "-f", or ""
+  std::string_view argument;      // "PATH"; "": a switch
+  std::string_view default_text;  // "": none worth saying
+  std::string_view help;
+  FlagGroup group;
+  unsigned subcommands;  // bit 1 << Subcommand for each that takes it
+  // Reads the value ("" for a switch) into the flags. The error gives the reason only.
+  Status (*set)(Flags& flags, std::string_view value);
+};
+
+std::span<const FlagSpec> FlagTable();
+
+// "run", "bench", ...
+std::string_view SubcommandName(Subcommand subcommand);
+std::optional<Subcommand> FindSubcommand(std::string_view name);
+
+// `arguments` is what follows the subcommand's name. "--name value", "--name=value", "-f value",
+// "--" before words that begin with a dash; the last of a repeated flag counts, unless it collects.
+Result<Flags> ParseFlags(Subcommand subcommand, std::span<const std::string> arguments);
+
+// hunch --help, and hunch SUB --help.
+std::string ProgramHelp();
+std::string SubcommandHelp(Subcommand subcommand);
+
+}  // namespace hunch
+
+#endif  // HUNCH_APPS_FLAGS_H_

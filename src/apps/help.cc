@@ -1,0 +1,169 @@
+// hunch --help and hunch SUB --help, from the table of flags.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "apps/flags.h"
+
+namespace hunch {
+namespace {
+
+constexpr size_t kWidth = 96;
+constexpr size_t kColumn = 30;  // where help texts begin
+
+struct Description {
+  std::string_view name;
+  std::string_view words;    // after the flags in the usage line
+  std::string_view summary;  // one line
+  std::string_view text;     // paragraphs, already wrapped
+  std::string_view examples;
+};
+
+constexpr std::array<Description, kSubcommands> kDescriptions = {{
+    {"run", "[PROMPT]", "answer a prompt, or chat",
+     "Answers PROMPT, the file of --file, or standard input (one final newline is dropped), with "
+     "the\n"
+     "model's chat template. Without any of them it starts a chat: /clear forgets it, /exit or "
+     "Ctrl-D\n"
+     "leaves. Ctrl-C ends an answer and keeps what there is of it.\n",
+     "  hunch run --model m.gguf \"Why is the sky blue?\"\n"
+     "  hunch run --model m.gguf --raw --max-tokens 50 \"Once upon a time\"\n"
+     "  git diff | hunch run --model m.gguf --system \"Write a commit message.\" --json\n"
+     "  hunch run --model m.gguf --show-speculation --speculative-config '{\"method\": \"ngram\"}' "
+     "-f p.txt\n"},
+    {"bench", "", "compare drafting methods on the same prompts",
+     "Runs every method on every prompt, in turn and in rotating order, and compares each output "
+     "with\n"
+     "that of `none` (tokens and text). tokens/s: decoded tokens after the first per second of "
+     "decoding,\n"
+     "summed over the prompts of a round; median of the rounds. speed-up: wall time of whole "
+     "requests,\n"
+     "prompt passes included, `none` over the method, in the same round. accept: guesses accepted "
+     "of\n"
+     "guesses verified. Without \"method\", --speculative-config holds for every method that uses "
+     "a field.\n"
+     "Exit code 3: an output differs.\n",
+     "  hunch bench --model m.gguf --prompts spec_bench.jsonl --n 4 --methods none,ngram\n"
+     "  hunch bench --model big.gguf --prompts p.jsonl --methods "
+     "none,draft_model,ngram+draft_model \\\n"
+     "      --speculative-config '{\"model\": \"small.gguf\"}' --temperature 0.8 --json > "
+     "result.json\n"},
+    {"tokenize", "[TEXT]", "text to token ids",
+     "Lists the tokens of TEXT or of standard input. With --json it reads lines\n"
+     "{\"text\": ..., \"parse_special\": true|false} and answers a line {\"ids\": [...]} for "
+     "each.\n",
+     "  hunch tokenize --model m.gguf \"Hello, world\"\n"
+     "  echo '{\"text\": \"<|im_end|>\", \"parse_special\": true}' | hunch tokenize --model m.gguf "
+     "--json\n"},
+    {"detokenize", "[ID...]", "token ids to text",
+     "Prints the text of the ids given, or read from standard input. With --json it reads lines\n"
+     "{\"ids\": [...]} and answers a line {\"text\": ...} for each. Bytes that are no UTF-8 become "
+     "U+FFFD.\n",
+     "  hunch detokenize --model m.gguf 19556 28 905\n"
+     "  echo '{\"ids\": [19556, 28, 905]}' | hunch detokenize --model m.gguf --json\n"},
+    {"inspect", "TARGET", "what a model file holds, and whether it fits here",
+     "Reads the header of TARGET (and of --draft): architecture, tensor types, memory against what "
+     "is\n"
+     "free, tokenizer, end tokens, and whether the vocabularies fit. Exit code 1: it does not "
+     "fit.\n",
+     "  hunch inspect m.gguf\n"
+     "  hunch inspect big.gguf --draft small.gguf --max-model-len 8192 --json\n"},
+    {"demo", "[PROMPT]", "the same answer without and with speculation",
+     "Answers PROMPT ($HUNCH_PROMPT, else a built-in one) plainly, then with speculation, and "
+     "compares.\n"
+     "Exit code 3: the outputs differ.\n",
+     "  hunch demo --model m.gguf\n"
+     "  hunch demo --model m.gguf \"Repeat this list, sorted: pear, fig, apple\"\n"},
+}};
+
+std::string_view GroupTitle(FlagGroup group) {
+  switch (group) {
+    case FlagGroup::kModel:
+      return "Model";
+    case FlagGroup::kInput:
+      return "Input";
+    case FlagGroup::kBench:
+      return "Benchmark";
+    case FlagGroup::kSpeculation:
+      return "Speculation";
+    case FlagGroup::kSampling:
+      return "Sampling";
+    case FlagGroup::kOutput:
+      return "Output";
+  }
+  return "";
+}
+
+// `text` broken at spaces, every line but the first indented to kColumn.
+std::string Wrap(std::string_view text) {
+  std::string out;
+  while (text.size() > kWidth - kColumn) {
+    const size_t space = text.rfind(' ', kWidth - kColumn);
+    if (space == std::string_view::npos) break;
+    out += fmt::format("{}\n{:{}}", text.substr(0, space), "", kColumn);
+    text.remove_prefix(space + 1);
+  }
+  out += text;
+  return out;
+}
+
+std::string FlagHelp(const FlagSpec& spec) {
+  std::string left = "  ";
+  if (!spec.short_name.empty()) left += fmt::format("{}, ", spec.short_name);
+  left += spec.name;
+  if (!spec.argument.empty()) left += fmt::format(" {}", spec.argument);
+  std::string right(spec.help);
+  if (!spec.default_text.empty()) right += fmt::format(" (default {})", spec.default_text);
+  return fmt::format("{:<{}}{}\n", left, kColumn, Wrap(right));
+}
+
+const Description& DescriptionOf(Subcommand subcommand) {
+  return kDescriptions[static_cast<size_t>(subcommand)];
+}
+
+}  // namespace
+
+std::string_view SubcommandName(Subcommand subcommand) { return DescriptionOf(subcommand).name; }
+
+std::optional<Subcommand> FindSubcommand(std::string_view name) {
+  for (size_t i = 0; i < kDescriptions.size(); ++i) {
+    if (kDescriptions[i].name == name) return static_cast<Subcommand>(i);
+  }
+  return std::nullopt;
+}
+
+std::string ProgramHelp() {
+  std::string out =
+      "hunch: language models on CPUs, ahead of plain decoding, with exactly the same text.\n\n"
+      "Usage: hunch SUBCOMMAND [FLAGS]\n\n";
+  for (const Description& description : kDescriptions) {
+    out += fmt::format("  {:<12}{}\n", description.name, description.summary);
+  }
+  out +=
+      "\n  hunch SUBCOMMAND --help   flags and examples\n"
+      "  hunch --version\n\n"
+      "Example:\n"
+      "  hunch run --model m.gguf --speculative-config '{\"method\": \"ngram\"}' \"Hello!\"\n\n"
+      "HUNCH_ISA=ref|avx2|avx512|neon forces an instruction set; the text does not depend on it.\n";
+  return out;
+}
+
+std::string SubcommandHelp(Subcommand subcommand) {
+  const Description& description = DescriptionOf(subcommand);
+  std::string out = fmt::format(
+      "hunch {}: {}\n\nUsage: hunch {} [FLAGS]{}{}\n\n{}", description.name, description.summary,
+      description.name, description.words.empty() ? "" : " ", description.words, description.text);
+  std::string_view title;
+  for (const FlagSpec& spec : FlagTable()) {
+    if (!(spec.subcommands & 1u << static_cast<int>(subcommand))) continue;
+    if (GroupTitle(spec.group) != title) {
+      title = GroupTitle(spec.group);
+      out += fmt::format("\n{}:\n", title);
+    }
+    out += FlagHelp(spec);
+  }
+  out += fmt::format("\nExamples:\n{}", description.examples);
+  return out;
+}
+
+}  // namespace hunch

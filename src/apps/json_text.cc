@@ -1,0 +1,56 @@
+#include "apps/json_text.h"
+
+#include <fmt/format.h>
+
+namespace hunch {
+
+Result<Json> ParseJson(std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::exception& exception) {
+    // what() starts with the library's own "[json.exception.parse_error.101] ".
+    std::string_view reason = exception.what();
+    if (const size_t end = reason.find("] "); end != std::string_view::npos) {
+      reason.remove_prefix(end + 2);
+    }
+    return Error{ErrorCode::kInvalidArgument, fmt::format("bad JSON: {}", reason)};
+  }
+}
+
+Result<Json> ParseJsonObject(std::string_view text) {
+  HUNCH_ASSIGN_OR_RETURN(Json value, ParseJson(text));
+  if (!value.is_object()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("bad JSON: expected an object, got {}", JsonKind(value))};
+  }
+  return value;
+}
+
+std::string DumpJson(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string_view JsonKind(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::null:
+      return "null";
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return "an array";
+    case Json::value_t::string:
+      return "a string";
+    case Json::value_t::boolean:
+      return "a boolean";
+    case Json::value_t::number_integer:
+    case Json::value_t::number_unsigned:
+    case Json::value_t::number_float:
+      return "a number";
+    case Json::value_t::binary:
+    case Json::value_t::discarded:
+      break;
+  }
+  return "something else";
+}
+
+}  // namespace hunch

@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+
+#include "apps/commands.h"
+#include "base/log.h"
+
+namespace hunch {
+namespace {
+
+// An error is one line, whatever a path or a library's message holds.
+std::string OneLine(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return text;
+}
+
+Result<int> Dispatch(Subcommand subcommand, const Flags& flags, Context& context) {
+  switch (subcommand) {
+    case Subcommand::kRun:
+      return RunCommand(flags, context);
+    case Subcommand::kBench:
+      return BenchCommand(flags, context);
+    case Subcommand::kTokenize:
+      return TokenizeCommand(flags, context);
+    case Subcommand::kDetokenize:
+      return DetokenizeCommand(flags, context);
+    case Subcommand::kInspect:
+      return InspectCommand(flags, context);
+    case Subcommand::kDemo:
+      return DemoCommand(flags, context);
+  }
+  return kExitUsage;
+}
+
+int RunSubcommand(Subcommand subcommand, std::span<const std::string> arguments, Context& context) {
+  const auto fail = [&](const Error& error) {
+    context.console.err << OneLine(fmt::format("hunch {}: {}", SubcommandName(subcommand),
+                                               error.message))
+                        << '\n';
+    return ExitCodeOf(error);
+  };
+  const Result<Flags> flags = ParseFlags(subcommand, arguments);
+  if (!flags.ok()) return fail(flags.error());
+  if (flags.value().help) {
+    context.console.out << SubcommandHelp(subcommand);
+    return kExitOk;
+  }
+  const Result<int> code = Dispatch(subcommand, *flags, context);
+  return code.ok() ? *code : fail(code.error());
+}
+
+}  // namespace
+
+int ExitCodeOf(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kBadFile:
+    case ErrorCode::kUnsupported:
+      return kExitUsage;
+    case ErrorCode::kResourceExhausted:
+    case ErrorCode::kIo:
+    case ErrorCode::kInternal:
+      return kExitFailure;
+  }
+  return kExitFailure;
+}
+
+int RunProgram(std::span<const std::string> arguments, Context& context) {
+  SetLogQuiet(true);
+  Console& console = context.console;
+  if (arguments.empty()) {
+    console.err << "hunch: no subcommand; see hunch --help\n";
+    return kExitUsage;
+  }
+  const std::string& first = arguments[0];
+  if (first == "--help" || first == "-h" || first == "help") {
+    console.out << ProgramHelp();
+    return kExitOk;
+  }
+  if (first == "--version") {
+    console.out << "hunch " << kVersion << '\n';
+    return kExitOk;
+  }
+  const std::optional<Subcommand> subcommand = FindSubcommand(first);
+  if (!subcommand) {
+    console.err << OneLine(fmt::format("hunch: unknown {} '{}'; see hunch --help",
+                                       first.starts_with('-') ? "flag" : "subcommand", first))
+                << '\n';
+    return kExitUsage;
+  }
+  return RunSubcommand(*subcommand, arguments.subspan(1), context);
+}
+
+}  // namespace hunch

@@ -1,0 +1,82 @@
+// hunch run: one answer. Without a prompt it is a chat (chat.cc).
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "apps/commands.h"
+#include "apps/generate.h"
+#include "apps/output_json.h"
+#include "apps/stats_line.h"
+
+namespace hunch {
+namespace {
+
+std::string ReadAll(std::istream& in) {
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// What a shell appends is not part of the prompt.
+std::string WithoutFinalNewline(std::string text) {
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
+Result<std::string> ReadPromptFile(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{}: is a folder, not a file", path)};
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return Error{errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument,
+                 fmt::format("{}: {}", path, std::strerror(errno))};
+  }
+  std::string text = ReadAll(file);
+  if (file.bad()) {
+    return Error{ErrorCode::kIo, fmt::format("{}: cannot be read", path)};
+  }
+  return WithoutFinalNewline(std::move(text));
+}
+
+Result<std::string> ReadPrompt(const Flags& flags, const Console& console) {
+  if (!flags.words.empty()) return flags.words[0];
+  if (flags.file && *flags.file != "-") return ReadPromptFile(*flags.file);
+  return WithoutFinalNewline(ReadAll(console.in));
+}
+
+}  // namespace
+
+Result<int> RunCommand(const Flags& flags, Context& context) {
+  if (!flags.words.empty() && flags.file) {
+    return Error{ErrorCode::kInvalidArgument, "give a prompt or --file, not both"};
+  }
+  if (flags.words.empty() && !flags.file && context.console.in_tty) {
+    return ChatCommand(flags, context);
+  }
+  HUNCH_ASSIGN_OR_RETURN(const std::string prompt, ReadPrompt(flags, context.console));
+  if (prompt.empty()) return Error{ErrorCode::kInvalidArgument, "the prompt is empty"};
+
+  HUNCH_ASSIGN_OR_RETURN(const auto speculation, SpeculationOf(flags, DraftMethod::kNone));
+  HUNCH_ASSIGN_OR_RETURN(auto llm, LoadModelFor(flags, speculation, context));
+  HUNCH_ASSIGN_OR_RETURN(const auto tokens, EncodePrompt(*llm, flags, prompt));
+  context.interrupts.Arm();
+  AnswerPrinter printer(context, !flags.json, flags.show_speculation);
+  HUNCH_ASSIGN_OR_RETURN(
+      const RequestOutput output,
+      llm->Generate(tokens, flags.Sampling(-1), speculation, printer.Callback()));
+  printer.EndLine();
+  if (flags.json) {
+    context.console.out << DumpJson(OutputJson(output, llm->tokenizer(), llm->load_seconds()))
+                        << '\n';
+  }
+  if (flags.show_speculation) context.console.err << StatsLine(output) << '\n';
+  return InterruptedExit(context);
+}
+
+}  // namespace hunch
