@@ -166,13 +166,14 @@ bool Engine::ReserveAndLay(Work& work) {
   Active& sequence = *work.sequence;
   const int unread = work.share.rows;
   work.reservation.reset();
-  auto reservation = sequence.table.Reserve(unread + work.tree.size());
-  if (!reservation) {
+  if (auto reserved = sequence.table.Reserve(unread + work.tree.size())) {
+    work.reservation.emplace(std::move(*reserved));
+  } else {
     work.tree.clear();  // no room to guess: try plainly
-    reservation = sequence.table.Reserve(unread);
-    if (!reservation) return false;
+    auto plain = sequence.table.Reserve(unread);
+    if (!plain) return false;
+    work.reservation.emplace(std::move(*plain));
   }
-  work.reservation.emplace(std::move(*reservation));
   const int first = sequence.table.committed();
   work.tokens.assign(sequence.tokens.begin() + first, sequence.tokens.begin() + first + unread);
   work.tokens.insert(work.tokens.end(), work.tree.tokens.begin(), work.tree.tokens.end());

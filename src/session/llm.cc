@@ -1,0 +1,250 @@
+#include "session/llm.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "base/log.h"
+#include "chat/chat_template.h"
+#include "draft/chained.h"
+#include "draft/draft_model.h"
+#include "draft/ngram.h"
+#include "session/memory_plan.h"
+#include "session/text_side.h"
+
+namespace hunch {
+namespace {
+
+// A draft model ready to draft: its weights may be the target's own.
+struct DraftSide {
+  std::shared_ptr<const GgufFile> file;
+  std::unique_ptr<Model> own_model;  // null when the target drafts for itself
+  std::unique_ptr<ModelTarget> target;
+  std::unique_ptr<BlockPool> pool;
+  int vocab_size = 0;
+  int context = 0;
+};
+
+class LoadedLlm : public Llm {
+ public:
+  explicit LoadedLlm(int threads) : pool_(threads) {}
+  Status Init(const LlmOptions& options);
+
+  Result<std::vector<TokenId>> EncodeChat(const nlohmann::ordered_json& messages) const override;
+  Result<std::vector<TokenId>> EncodeRaw(std::string_view text) const override;
+  bool has_chat_template() const override { return template_ != nullptr; }
+  Result<RequestOutput> Generate(std::span<const TokenId> prompt, const SamplingParams& params,
+                                 const SpeculativeConfig& speculation,
+                                 const OnText& on_text) override;
+  const Tokenizer& tokenizer() const override { return *tokenizer_; }
+  int max_model_len() const override { return max_model_len_; }
+  int threads() const override { return pool_.size(); }
+  double load_seconds() const override { return load_seconds_; }
+
+ private:
+  Status LoadTemplate();
+  Result<std::unique_ptr<Drafter>> MakeDrafter(const SpeculativeConfig& speculation);
+  void AddBos(std::vector<TokenId>& tokens) const;
+
+  ThreadPool pool_;
+  std::shared_ptr<const GgufFile> file_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::unique_ptr<ChatTemplate> template_;
+  std::string template_error_ = "the model file has no chat template";
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<ModelTarget> target_;
+  DraftSide draft_;
+  std::unique_ptr<Engine> engine_;
+  int max_model_len_ = 0;
+  double load_seconds_ = 0;
+};
+
+Status CheckVocabularies(const Tokenizer& target, const std::string& target_path,
+                         const Tokenizer& draft, const std::string& draft_path) {
+  const std::string difference = VocabularyDifference(target, draft);
+  if (difference.empty()) return Ok{};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      fmt::format("{} cannot draft for {}: {}. A draft model must share the target's tokenizer: "
+                  "use a smaller model of the same family ({} with {} tokens)",
+                  draft_path, target_path, difference, target.pre_tokenizer(),
+                  target.vocab_size())};
+}
+
+Status LoadedLlm::Init(const LlmOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  HUNCH_ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, GgufFile::Open(options.model));
+  file_ = std::move(file);
+  PlannedModel target = {file_.get(), {}};
+  HUNCH_ASSIGN_OR_RETURN(target.config, ReadModelConfig(*file_));
+  HUNCH_ASSIGN_OR_RETURN(tokenizer_, Tokenizer::Create(*file_));
+  if (tokenizer_->vocab_size() > target.config.vocab) {
+    return Error{ErrorCode::kBadFile,
+                 fmt::format("{}: the tokenizer has {} tokens but the embedding {} rows",
+                             options.model, tokenizer_->vocab_size(), target.config.vocab)};
+  }
+  HUNCH_RETURN_IF_ERROR(LoadTemplate());
+
+  const bool has_draft = !options.draft_model.empty();
+  const bool own_draft = has_draft && options.draft_model == options.model;
+  std::shared_ptr<const GgufFile> draft_file = file_;
+  PlannedModel draft = {file_.get(), target.config};
+  if (has_draft && !own_draft) {
+    HUNCH_ASSIGN_OR_RETURN(draft_file, GgufFile::Open(options.draft_model));
+    draft.file = draft_file.get();
+    HUNCH_ASSIGN_OR_RETURN(draft.config, ReadModelConfig(*draft_file));
+    HUNCH_ASSIGN_OR_RETURN(const auto draft_tokenizer, Tokenizer::Create(*draft_file));
+    HUNCH_RETURN_IF_ERROR(
+        CheckVocabularies(*tokenizer_, options.model, *draft_tokenizer, options.draft_model));
+    draft_.vocab_size = std::min(tokenizer_->vocab_size(), draft_tokenizer->vocab_size());
+  }
+  const PlannedModel* planned_draft = has_draft ? &draft : nullptr;
+  HUNCH_ASSIGN_OR_RETURN(const SizedPlan plan,
+                         PlanMemory(options, target, planned_draft, own_draft, pool_.size()));
+  HUNCH_RETURN_IF_ERROR(CheckFits(options, target, planned_draft, own_draft, pool_.size(), plan));
+
+  max_model_len_ = plan.max_model_len;
+  const KvType kv_type = options.kv_f32 ? KvType::kF32 : KvType::kF16;
+  HUNCH_ASSIGN_OR_RETURN(model_, Model::Load(file_, pool_, kTargetLimits));
+  HUNCH_ASSIGN_OR_RETURN(ModelKv kv,
+                         ModelKv::Create(model_->config(), kv_type, plan.target_blocks));
+  target_ = std::make_unique<ModelTarget>(*model_, std::move(kv));
+  if (has_draft) {
+    draft_.file = draft_file;
+    if (own_draft) {
+      draft_.vocab_size = tokenizer_->vocab_size();
+    } else {
+      HUNCH_ASSIGN_OR_RETURN(draft_.own_model, Model::Load(draft_file, pool_, kDraftLimits));
+    }
+    Model& model = own_draft ? *model_ : *draft_.own_model;
+    HUNCH_ASSIGN_OR_RETURN(ModelKv draft_kv,
+                           ModelKv::Create(model.config(), kv_type, plan.draft_blocks));
+    draft_.target = std::make_unique<ModelTarget>(model, std::move(draft_kv));
+    draft_.pool = std::make_unique<BlockPool>(plan.draft_blocks);
+    draft_.context = std::min(max_model_len_, model.config().context_length);
+  }
+  engine_ =
+      std::make_unique<Engine>(*target_, EngineOptions{.vocab_size = tokenizer_->vocab_size(),
+                                                       .max_model_len = max_model_len_,
+                                                       .kv_blocks = plan.target_blocks,
+                                                       .end_tokens = tokenizer_->end_tokens()});
+  load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return Ok{};
+}
+
+// A template that Hunch cannot read costs chat, not the model: raw completion still works.
+Status LoadedLlm::LoadTemplate() {
+  HUNCH_ASSIGN_OR_RETURN(const std::string source,
+                         file_->GetStringOr("tokenizer.chat_template", ""));
+  if (source.empty()) return Ok{};
+  auto parsed = ChatTemplate::Parse(source);
+  if (parsed.ok()) {
+    template_ = std::move(parsed).value();
+  } else {
+    template_error_ =
+        fmt::format("the model's chat template cannot be used ({})", parsed.error().message);
+    LogWarning(template_error_);
+  }
+  return Ok{};
+}
+
+void LoadedLlm::AddBos(std::vector<TokenId>& tokens) const {
+  const TokenId bos = tokenizer_->bos();
+  if (!tokenizer_->add_bos() || bos < 0) return;
+  if (tokens.empty() || tokens.front() != bos) tokens.insert(tokens.begin(), bos);
+}
+
+Result<std::vector<TokenId>> LoadedLlm::EncodeChat(const nlohmann::ordered_json& messages) const {
+  if (template_ == nullptr) {
+    return Error{ErrorCode::kUnsupported, template_error_ + ": use --raw for plain completion"};
+  }
+  HUNCH_ASSIGN_OR_RETURN(const int64_t eos, file_->GetIntOr("tokenizer.ggml.eos_token_id", -1));
+  ChatInputs inputs;
+  HUNCH_ASSIGN_OR_RETURN(inputs.messages, NormalizeMessages(messages));
+  inputs.bos_token = tokenizer_->TokenBytes(tokenizer_->bos());
+  inputs.eos_token = tokenizer_->TokenBytes(static_cast<TokenId>(eos));
+  HUNCH_ASSIGN_OR_RETURN(const std::vector<RenderedPiece> rendered, template_->Render(inputs));
+  std::vector<TextPiece> pieces;
+  for (const RenderedPiece& piece : rendered) pieces.push_back({piece.text, piece.from_template});
+  std::vector<TokenId> tokens = tokenizer_->EncodePieces(pieces);
+  AddBos(tokens);
+  return tokens;
+}
+
+Result<std::vector<TokenId>> LoadedLlm::EncodeRaw(std::string_view text) const {
+  std::vector<TokenId> tokens = tokenizer_->Encode(text, /*parse_special=*/true);
+  AddBos(tokens);
+  return tokens;
+}
+
+Result<std::unique_ptr<Drafter>> LoadedLlm::MakeDrafter(const SpeculativeConfig& speculation) {
+  HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(speculation));
+  std::vector<std::unique_ptr<Drafter>> drafters;
+  if (speculation.method == DraftMethod::kNgram ||
+      speculation.method == DraftMethod::kNgramDraftModel) {
+    drafters.push_back(std::make_unique<NgramDrafter>(
+        NgramOptions{speculation.prompt_lookup_max, speculation.prompt_lookup_min}));
+  }
+  if (NeedsDraftModel(speculation.method)) {
+    if (draft_.target == nullptr) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("method {} needs a draft model: name a GGUF of the same family as "
+                               "\"model\" in --speculative-config",
+                               DraftMethodName(speculation.method))};
+    }
+    drafters.push_back(std::make_unique<DraftModel>(*draft_.target, *draft_.pool, draft_.vocab_size,
+                                                    draft_.context, tokenizer_->end_tokens()));
+  }
+  if (drafters.empty()) return std::unique_ptr<Drafter>();
+  if (drafters.size() == 1) return std::move(drafters.front());
+  return std::unique_ptr<Drafter>(std::make_unique<ChainedDrafter>(std::move(drafters)));
+}
+
+Result<RequestOutput> LoadedLlm::Generate(std::span<const TokenId> prompt,
+                                          const SamplingParams& params,
+                                          const SpeculativeConfig& speculation,
+                                          const OnText& on_text) {
+  TextSide text(*tokenizer_, params, on_text);
+  EngineRequest request;
+  request.prompt.assign(prompt.begin(), prompt.end());
+  request.params = params;
+  HUNCH_ASSIGN_OR_RETURN(request.drafter, MakeDrafter(speculation));
+  request.num_speculative_tokens = speculation.num_speculative_tokens;
+  request.filter = [&](const CommittedToken& token) { return text.OnToken(token); };
+  HUNCH_ASSIGN_OR_RETURN(const Engine::RequestId id, engine_->Submit(std::move(request)));
+
+  std::unique_ptr<EngineResult> result;
+  while ((result = engine_->Take(id)) == nullptr) {
+    if (!text.StillWanted())
+      engine_->Cancel(id);
+    else
+      engine_->Step();
+  }
+  RequestOutput output;
+  text.Finish(output);
+  output.prompt_tokens = static_cast<int64_t>(result->prompt_tokens);
+  output.finish_reason = result->reason;
+  output.timings.load = load_seconds_;
+  const EngineStats& stats = result->stats;
+  output.speculation = {.method = speculation.method,
+                        .drafts = stats.drafts,
+                        .draft_tokens = stats.draft_tokens,
+                        .accepted_tokens = stats.accepted_tokens,
+                        .accepted_per_position = stats.accepted_per_position,
+                        .target_passes = stats.target_passes,
+                        .decode_tokens = stats.decode_tokens,
+                        .drafter_errors = stats.drafter_errors,
+                        .draft_seconds = stats.draft_seconds};
+  return output;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Llm>> Llm::Load(const LlmOptions& options) {
+  const int threads = options.threads > 0 ? options.threads : AvailableCpus();
+  auto llm = std::make_unique<LoadedLlm>(threads);
+  HUNCH_RETURN_IF_ERROR(llm->Init(options));
+  return std::unique_ptr<Llm>(std::move(llm));
+}
+
+}  // namespace hunch

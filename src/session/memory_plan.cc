@@ -1,0 +1,95 @@
+#include "session/memory_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/memory.h"
+
+namespace hunch {
+namespace {
+
+// Without a wish, contexts beyond this are not worth their KV memory on the machines we run on.
+constexpr int kDefaultMaxModelLen = 32768;
+constexpr int kSmallestUsefulLen = 256;
+
+int BlocksFor(int64_t slots) {
+  return static_cast<int>((slots + kSlotsPerBlock - 1) / kSlotsPerBlock);
+}
+
+SizedPlan SizeFor(int max_model_len, const LlmOptions& options, const PlannedModel& target,
+                  const PlannedModel* draft, bool draft_shares_weights, int threads) {
+  const KvType kv = options.kv_f32 ? KvType::kF32 : KvType::kF16;
+  SizedPlan plan;
+  plan.max_model_len = max_model_len;
+  // A step may reserve slots for guesses beyond the last committed token.
+  plan.target_blocks =
+      options.max_num_seqs * BlocksFor(int64_t{max_model_len} + kTargetLimits.max_logit_rows);
+  plan.memory.target_weights = WeightBytes(*target.file);
+  plan.memory.kv = ModelKv::Bytes(target.config, kv, plan.target_blocks);
+  plan.memory.scratch = Model::ScratchBytes(target.config, kTargetLimits, threads);
+  if (draft != nullptr) {
+    const int length = std::min(max_model_len, draft->config.context_length);
+    plan.draft_blocks = options.max_num_seqs * BlocksFor(length);
+    plan.memory.draft_kv = ModelKv::Bytes(draft->config, kv, plan.draft_blocks);
+    if (!draft_shares_weights) {
+      plan.memory.draft_weights = WeightBytes(*draft->file);
+      plan.memory.scratch += Model::ScratchBytes(draft->config, kDraftLimits, threads);
+    }
+  }
+  plan.memory.available = AvailableMemoryBytes();
+  return plan;
+}
+
+bool Fits(const SizedPlan& plan) { return plan.memory.total() <= plan.memory.available; }
+
+}  // namespace
+
+Result<SizedPlan> PlanMemory(const LlmOptions& options, const PlannedModel& target,
+                             const PlannedModel* draft, bool draft_shares_weights, int threads) {
+  const int context = target.config.context_length;
+  if (options.max_model_len < 0 || options.max_model_len > context) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("max_model_len is {}, but the model's context is {}: give 1 to {}, or leave "
+                    "it out",
+                    options.max_model_len, context, context)};
+  }
+  if (options.max_num_seqs < 1 || options.max_num_seqs > 4096) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("max_num_seqs is {}: it must be 1 to 4096", options.max_num_seqs)};
+  }
+  const auto size = [&](int length) {
+    return SizeFor(length, options, target, draft, draft_shares_weights, threads);
+  };
+  if (options.max_model_len > 0) return size(options.max_model_len);
+  int length = std::min(context, kDefaultMaxModelLen);
+  SizedPlan plan = size(length);
+  while (!Fits(plan) && length / 2 >= kSmallestUsefulLen) plan = size(length /= 2);
+  return plan;
+}
+
+Status CheckFits(const LlmOptions& options, const PlannedModel& target, const PlannedModel* draft,
+                 bool draft_shares_weights, int threads, const SizedPlan& plan) {
+  if (Fits(plan)) return Ok{};
+  const auto mb = [](uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  std::string advice = "use a smaller model or one with fewer bits per weight";
+  LlmOptions smaller = options;
+  for (int length = plan.max_model_len / 2; length >= kSmallestUsefulLen; length /= 2) {
+    smaller.max_model_len = length;
+    if (!Fits(SizeFor(length, smaller, target, draft, draft_shares_weights, threads))) continue;
+    advice = fmt::format("--max-model-len {} would fit", length);
+    break;
+  }
+  if (draft != nullptr && !advice.starts_with("--"))
+    advice = "leave out the draft model, or " + advice;
+  return Error{
+      ErrorCode::kResourceExhausted,
+      fmt::format("{:.0f} MB are needed (weights {:.0f}, draft {:.0f}, KV {:.0f}, scratch {:.0f}) "
+                  "and {:.0f} MB are free: {}",
+                  mb(plan.memory.total()), mb(plan.memory.target_weights),
+                  mb(plan.memory.draft_weights), mb(plan.memory.kv + plan.memory.draft_kv),
+                  mb(plan.memory.scratch), mb(plan.memory.available), advice)};
+}
+
+}  // namespace hunch

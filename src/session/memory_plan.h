@@ -1,0 +1,42 @@
+// What a target, its draft model and their caches need, against what the machine has. From headers
+// alone.
+#ifndef HUNCH_SESSION_MEMORY_PLAN_H_
+#define HUNCH_SESSION_MEMORY_PLAN_H_
+
+#include "model/model.h"
+#include "session/llm.h"
+
+namespace hunch {
+
+// The target verifies at most 64 guesses and the row before them; a draft model needs its last row
+// only.
+inline constexpr ForwardLimits kTargetLimits = {.max_rows = 256, .max_logit_rows = 65};
+inline constexpr ForwardLimits kDraftLimits = {.max_rows = 256, .max_logit_rows = 1};
+
+// One model file of a plan.
+struct PlannedModel {
+  const GgufFile* file = nullptr;
+  ModelConfig config;
+};
+
+struct SizedPlan {
+  int max_model_len = 0;
+  int target_blocks = 0;  // KV blocks
+  int draft_blocks = 0;
+  MemoryPlan memory;
+};
+
+// Sizes everything for options.max_model_len, or, where that is 0, for the largest context that
+// fits. `draft` may be null; `draft_shares_weights`: the target drafts for itself. kInvalidArgument
+// when max_model_len exceeds the model's context. What does not fit is not an error here: see
+// CheckFits.
+Result<SizedPlan> PlanMemory(const LlmOptions& options, const PlannedModel& target,
+                             const PlannedModel* draft, bool draft_shares_weights, int threads);
+
+// kResourceExhausted, naming the setting that would fit, when the plan exceeds what is available.
+Status CheckFits(const LlmOptions& options, const PlannedModel& target, const PlannedModel* draft,
+                 bool draft_shares_weights, int threads, const SizedPlan& plan);
+
+}  // namespace hunch
+
+#endif  // HUNCH_SESSION_MEMORY_PLAN_H_

@@ -1,0 +1,42 @@
+#include "session/text_side.h"
+
+namespace hunch {
+
+TextSide::TextSide(const Tokenizer& tokenizer, const SamplingParams& params, const OnText& on_text)
+    : tokenizer_(tokenizer),
+      params_(params),
+      on_text_(on_text),
+      matcher_(params.stop),
+      first_(start_),
+      last_(start_) {}
+
+FilterAnswer TextSide::OnToken(const CommittedToken& token) {
+  last_ = Clock::now();
+  if (tokens_.empty()) first_ = last_;
+  const TokenId id = token.choice.token;
+  if (!token.ends_turn && !tokenizer_.IsSpecial(id)) {
+    const bool check = static_cast<int>(tokens_.size()) + 1 >= params_.min_tokens;
+    stopped_ = matcher_.Push(decoder_.Push(tokenizer_.TokenBytes(id)), check);
+  }
+  const std::string showable = matcher_.TakeShowable();
+  if (on_text_ && !on_text_({showable, token.guessed})) return FilterAnswer::kCancel;
+  tokens_.push_back(id);
+  guessed_.push_back(token.guessed);
+  if (params_.logprobs >= 0) logprobs_.push_back(token.choice);
+  return stopped_ ? FilterAnswer::kStop : FilterAnswer::kGoOn;
+}
+
+void TextSide::Finish(RequestOutput& output) {
+  if (!stopped_) matcher_.Push(decoder_.Flush(), /*check=*/false);
+  const std::string rest = matcher_.TakeRest();
+  if (on_text_ && !rest.empty()) on_text_({rest, false});
+  const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
+  output.text = matcher_.text();
+  output.token_ids = std::move(tokens_);
+  output.logprobs = std::move(logprobs_);
+  output.guessed = std::move(guessed_);
+  output.timings.prefill = seconds(first_ - start_);
+  output.timings.decode = seconds(last_ - first_);
+}
+
+}  // namespace hunch
