@@ -26,6 +26,32 @@ constexpr std::array<CharClass, 128> kAsciiClasses = [] {
   return classes;
 }();
 
+// Letters and numbers that Unicode 15.1 and 16 added; the tokenizers library knows them,
+// utf8proc 2.8 does not (the two agree on every other code point). Ascending.
+struct NewerRange {
+  uint32_t first, last;
+  CharClass type;
+};
+constexpr auto L = CharClass::kLetter;
+constexpr auto N = CharClass::kNumber;
+constexpr auto kNewerRanges = std::to_array<NewerRange>(
+    {{0x1C89, 0x1C8A, L},   {0xA7CB, 0xA7CD, L},   {0xA7DA, 0xA7DC, L},   {0x105C0, 0x105F3, L},
+     {0x10D40, 0x10D49, N}, {0x10D4A, 0x10D65, L}, {0x10D6F, 0x10D85, L}, {0x10EC2, 0x10EC4, L},
+     {0x11380, 0x11389, L}, {0x1138B, 0x1138B, L}, {0x1138E, 0x1138E, L}, {0x11390, 0x113B5, L},
+     {0x113B7, 0x113B7, L}, {0x113D1, 0x113D1, L}, {0x113D3, 0x113D3, L}, {0x116D0, 0x116E3, N},
+     {0x11BC0, 0x11BE0, L}, {0x11BF0, 0x11BF9, N}, {0x13460, 0x143FA, L}, {0x16100, 0x1611D, L},
+     {0x16130, 0x16139, N}, {0x16D40, 0x16D6C, L}, {0x16D70, 0x16D79, N}, {0x18CFF, 0x18CFF, L},
+     {0x1CCF0, 0x1CCF9, N}, {0x1E5D0, 0x1E5ED, L}, {0x1E5F0, 0x1E5F0, L}, {0x1E5F1, 0x1E5FA, N},
+     {0x2EBF0, 0x2EE5D, L}});
+
+CharClass ClassOfUnassigned(uint32_t code_point) {
+  const auto range = std::lower_bound(
+      kNewerRanges.begin(), kNewerRanges.end(), code_point,
+      [](const NewerRange& candidate, uint32_t value) { return candidate.last < value; });
+  return range != kNewerRanges.end() && range->first <= code_point ? range->type
+                                                                   : CharClass::kOther;
+}
+
 // Below this every character is in form C already and never composes with what stands before it.
 constexpr uint32_t kFirstNonTrivial = 0x300;
 
@@ -105,6 +131,8 @@ CharClass ClassOf(uint32_t code_point) {
     case UTF8PROC_CATEGORY_ZL:
     case UTF8PROC_CATEGORY_ZP:
       return CharClass::kSpace;
+    case UTF8PROC_CATEGORY_CN:
+      return ClassOfUnassigned(code_point);
     default:
       return code_point == 0x85 ? CharClass::kSpace : CharClass::kOther;
   }

@@ -1,4 +1,5 @@
-// What the pre-tokenizers and the normaliser ask of Unicode; the data is utf8proc's (Unicode 15).
+// What the pre-tokenizers and the normaliser ask of Unicode; the data is utf8proc's (Unicode 15)
+// and a list of what Unicode 16 added.
 // Pure functions.
 #ifndef HUNCH_TOKENIZER_UNICODE_H_
 #define HUNCH_TOKENIZER_UNICODE_H_

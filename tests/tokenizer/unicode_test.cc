@@ -36,6 +36,18 @@ TEST(Unicode, Classes) {
   }
 }
 
+// CJK extension I (15.1), Todhri, Garay digits and Egyptian hieroglyphs (16).
+TEST(Unicode, ClassesNewerThanUtf8proc) {
+  EXPECT_EQ(ClassOf(0x2EBEF), CharClass::kOther);
+  EXPECT_EQ(ClassOf(0x2EBF0), CharClass::kLetter);
+  EXPECT_EQ(ClassOf(0x2EE5D), CharClass::kLetter);
+  EXPECT_EQ(ClassOf(0x2EE5E), CharClass::kOther);
+  EXPECT_EQ(ClassOf(0x105C0), CharClass::kLetter);
+  EXPECT_EQ(ClassOf(0x10D40), CharClass::kNumber);
+  EXPECT_EQ(ClassOf(0x13460), CharClass::kLetter);
+  EXPECT_EQ(ClassOf(0x1138A), CharClass::kOther);
+}
+
 TEST(Nfc, GoldenRows) {
   for (const auto& row : ReadGoldenLines("tokenizer/nfc.jsonl")) {
     EXPECT_EQ(Nfc(row["text"]), row["nfc"].get<std::string>()) << row["text"];
