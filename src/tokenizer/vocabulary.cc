@@ -29,14 +29,10 @@ constexpr size_t kMaxMatchedBytes = 1024;
 // Markers that end a turn or a text in published models. A file names at most one or two of its own
 // as eos and eot, and which one differs between converters. Only control tokens count: `</s>` in
 // Qwen2.5 is ordinary text.
-constexpr std::array<std::string_view, 16> kEndMarkers = {"<|endoftext|>", "<|end_of_text|>",
-                                                          "<|im_end|>",    "<|eot_id|>",
-                                                          "<|eom_id|>",    "<|end|>",
-                                                          "<|endofturn|>", "<|end_of_turn|>",
-                                                          "<end_of_turn>", "<|eot|>",
-                                                          "<|return|>",    "<|call|>",
-                                                          "<eos>",         "</s>",
-                                                          "<EOT>",         "<｜end▁of▁sentence｜>"};
+constexpr auto kEndMarkers = std::to_array<std::string_view>(
+    {"<|endoftext|>", "<|end_of_text|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>",
+     "<|endofturn|>", "<|end_of_turn|>", "<end_of_turn>", "<|eot|>", "<eos>", "</s>", "<EOT>",
+     "<｜end▁of▁sentence｜>"});
 
 Error BadFile(std::string message) { return {ErrorCode::kBadFile, std::move(message)}; }
 
@@ -64,6 +60,74 @@ Result<TokenKind> KindFromType(int64_t type, size_t id) {
         fmt::format("{}[{}] is {}, which is no token type (1 to 6)", kTypesKey, id, type));
   }
   return static_cast<TokenKind>(type);
+}
+
+// The file's token strings -> ids, while merges are resolved. The strings belong to the file.
+class TokenIndex {
+ public:
+  static Result<TokenIndex> Create(std::span<const std::string> tokens,
+                                   const std::vector<TokenKind>& kinds) {
+    TokenIndex index(tokens, kinds);
+    for (TokenId id = 0; id < static_cast<TokenId>(tokens.size()); ++id) {
+      if (kinds[id] == TokenKind::kUnused) continue;
+      switch (index.table_.Insert(id, index.strings_)) {
+        case InsertOutcome::kInserted:
+          break;
+        case InsertOutcome::kPresent:
+          return BadFile(fmt::format("{}[{}] and [{}] are both {}; a text would have two encodings",
+                                     kTokensKey, index.table_.Find(tokens[id], index.strings_), id,
+                                     Quote(tokens[id])));
+        case InsertOutcome::kTooManyCollisions:
+          return Collisions(kTokensKey);
+      }
+    }
+    return index;
+  }
+
+  // -1: there is no such token, or it is a marker.
+  TokenId FindMergeable(std::string_view text) const {
+    const TokenId id = table_.Find(text, strings_);
+    return id >= 0 && IsMergeable((*kinds_)[id]) ? id : -1;
+  }
+
+ private:
+  TokenIndex(std::span<const std::string> tokens, const std::vector<TokenKind>& kinds)
+      : strings_{tokens}, kinds_(&kinds), table_(tokens.size()) {}
+
+  struct Strings {
+    std::span<const std::string> tokens;
+    std::string_view operator()(TokenId id) const { return tokens[id]; }
+  };
+  Strings strings_;
+  const std::vector<TokenKind>* kinds_;
+  StringIndex table_;
+};
+
+Error BadMerge(std::string_view merge, size_t rank, std::string_view why) {
+  return BadFile(fmt::format("{}[{}] is {}: {}", kMergesKey, rank, Quote(merge), why));
+}
+
+struct ResolvedMerge {
+  TokenId left, right, result;
+};
+
+Result<ResolvedMerge> ResolveMerge(const TokenIndex& index, std::string_view merge, size_t rank) {
+  const size_t space = merge.find(' ');
+  if (space == std::string_view::npos || space == 0 || space + 1 == merge.size() ||
+      merge.find(' ', space + 1) != std::string_view::npos) {
+    return BadMerge(merge, rank, "not two pieces with one space between them");
+  }
+  const std::string_view left = merge.substr(0, space), right = merge.substr(space + 1);
+  const ResolvedMerge resolved = {index.FindMergeable(left), index.FindMergeable(right),
+                                  index.FindMergeable(std::string(left).append(right))};
+  if (resolved.left < 0 || resolved.right < 0) {
+    return BadMerge(merge, rank, "a piece is not an ordinary token of the vocabulary");
+  }
+  // Were a marker the result, ordinary text could turn into it.
+  if (resolved.result < 0) {
+    return BadMerge(merge, rank, "its result is not an ordinary token of the vocabulary");
+  }
+  return resolved;
 }
 
 }  // namespace
@@ -117,6 +181,9 @@ Result<Vocabulary> Vocabulary::Create(const VocabularyData& data) {
   }
   HUNCH_RETURN_IF_ERROR(vocabulary.AddTokens(data));
   HUNCH_RETURN_IF_ERROR(vocabulary.AddMerges(data));
+  if (vocabulary.pre_tokenizer_->ignore_merges) {
+    HUNCH_RETURN_IF_ERROR(vocabulary.IndexOrdinaryTokens());
+  }
   HUNCH_RETURN_IF_ERROR(vocabulary.SetSpecialIds(data));
   return vocabulary;
 }
@@ -163,64 +230,31 @@ Status Vocabulary::AddTokens(const VocabularyData& data) {
 }
 
 Status Vocabulary::AddMerges(const VocabularyData& data) {
-  const auto text_of = [&](TokenId id) { return std::string_view(data.tokens[id]); };
-  StringIndex index(data.tokens.size());
-  for (TokenId id = 0; id < size(); ++id) {
-    if (kinds_[id] == TokenKind::kUnused) continue;
-    switch (index.Insert(id, text_of)) {
-      case InsertOutcome::kInserted:
-        break;
-      case InsertOutcome::kPresent:
-        return BadFile(fmt::format("{}[{}] and [{}] are both {}; a text would have two encodings",
-                                   kTokensKey, index.Find(text_of(id), text_of), id,
-                                   Quote(text_of(id))));
-      case InsertOutcome::kTooManyCollisions:
-        return Collisions(kTokensKey);
-    }
-  }
-  const auto find_mergeable = [&](std::string_view text) {
-    const TokenId id = index.Find(text, text_of);
-    return id >= 0 && IsMergeable(kinds_[id]) ? id : -1;
-  };
+  HUNCH_ASSIGN_OR_RETURN(const TokenIndex index, TokenIndex::Create(data.tokens, kinds_));
   for (int byte = 0; byte < 256; ++byte) {
-    byte_tokens_[byte] = find_mergeable(ByteLevelCharacter(static_cast<uint8_t>(byte)));
+    byte_tokens_[byte] = index.FindMergeable(ByteLevelCharacter(static_cast<uint8_t>(byte)));
   }
-
-  if (data.merges.size() >= MergeTable::kNoRank || data.merges.size() > kMaxTokens) {
+  if (data.merges.size() > kMaxTokens) {
     return BadFile(fmt::format("{} has {} entries; at most {} are possible", kMergesKey,
                                data.merges.size(), kMaxTokens));
   }
   merges_ = MergeTable(data.merges.size());
-  std::string joined;
   for (size_t rank = 0; rank < data.merges.size(); ++rank) {
-    const std::string_view merge = data.merges[rank];
-    const auto bad = [&](std::string_view why) {
-      return BadFile(fmt::format("{}[{}] is {}: {}", kMergesKey, rank, Quote(merge), why));
-    };
-    const size_t space = merge.find(' ');
-    if (space == std::string_view::npos || space == 0 || space + 1 == merge.size() ||
-        merge.find(' ', space + 1) != std::string_view::npos) {
-      return bad("not two pieces with one space between them");
-    }
-    const TokenId left = find_mergeable(merge.substr(0, space));
-    const TokenId right = find_mergeable(merge.substr(space + 1));
-    if (left < 0 || right < 0) return bad("a piece is not an ordinary token of the vocabulary");
-    joined.assign(merge.substr(0, space)).append(merge.substr(space + 1));
-    const TokenId result = find_mergeable(joined);
-    // Were a marker the result, ordinary text could turn into it.
-    if (result < 0) return bad("its result is not an ordinary token of the vocabulary");
-    switch (merges_.Insert(left, right, {static_cast<uint32_t>(rank), result})) {
+    HUNCH_ASSIGN_OR_RETURN(const ResolvedMerge merge, ResolveMerge(index, data.merges[rank], rank));
+    switch (merges_.Insert(merge.left, merge.right, {static_cast<uint32_t>(rank), merge.result})) {
       case InsertOutcome::kInserted:
         break;
       case InsertOutcome::kPresent:
-        return bad("the same merge stands there before");
+        return BadMerge(data.merges[rank], rank, "the same merge stands there before");
       case InsertOutcome::kTooManyCollisions:
         return Collisions(kMergesKey);
     }
   }
+  return Ok{};
+}
 
-  if (!pre_tokenizer_->ignore_merges) return Ok{};
-  ordinary_ = StringIndex(data.tokens.size());
+Status Vocabulary::IndexOrdinaryTokens() {
+  ordinary_ = StringIndex(kinds_.size());
   const auto bytes_of = [this](TokenId id) { return Bytes(id); };
   for (TokenId id = 0; id < size(); ++id) {
     if (kinds_[id] != TokenKind::kNormal && kinds_[id] != TokenKind::kByte) continue;

@@ -77,6 +77,7 @@ class Vocabulary {
   Vocabulary() : ordinary_(0) {}
   Status AddTokens(const VocabularyData& data);
   Status AddMerges(const VocabularyData& data);
+  Status IndexOrdinaryTokens();
   Status SetSpecialIds(const VocabularyData& data);
 
   std::string model_;
