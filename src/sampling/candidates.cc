@@ -1,10 +1,12 @@
 #include "sampling/candidates.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "base/check.h"
 #include "kernels/ops.h"
 #include "sampling/speed_only.h"
 
@@ -14,6 +16,14 @@ namespace {
 constexpr float kMassUnit = 1099511627776.0f;  // 2^40: the best token's mass
 // exp(-27.75) * 2^40 < 1: no token below this has mass.
 constexpr float kLeastWithMass = -27.75f;
+
+constexpr int kBucketShift = 19;  // sign, eight bits of exponent, four of mantissa
+constexpr size_t kBuckets = size_t{1} << (31 - kBucketShift);
+
+// share of total, in units of mass.
+uint64_t Share(float share, uint64_t total) {
+  return static_cast<uint64_t>(static_cast<double>(share) * static_cast<double>(total));
+}
 
 uint64_t MassOf(float exp_z) { return static_cast<uint64_t>(exp_z * kMassUnit); }
 
@@ -52,20 +62,25 @@ uint64_t TotalMass(const RelativeRow& row) {
   return total;
 }
 
+// Without a branch per token: in a flat row it would be guessed wrong every other time.
 void Candidates::Gather(const RelativeRow& row, float floor) {
-  ids_.clear();
-  z_.clear();
+  mass_.clear();
+  size_t count = 0;
   for (int block = 0; block < row.blocks(); ++block) {
     if (!(row.block_z(block) >= floor)) continue;
     const int first = block * RelativeRow::kBlock;
-    for (int id = first; id < first + row.block_size(block); ++id) {
+    const int n = row.block_size(block);
+    ids_.resize(count + static_cast<size_t>(n));
+    z_.resize(ids_.size());
+    for (int id = first; id < first + n; ++id) {
       const float z = row.z(id);
-      if (z >= floor) {
-        ids_.push_back(id);
-        z_.push_back(z);
-      }
+      ids_[count] = id;
+      z_[count] = z;
+      count += z >= floor;
     }
   }
+  ids_.resize(count);
+  z_.resize(count);
 }
 
 void Candidates::Select(RelativeRow& row, const Truncation& truncation) {
@@ -91,26 +106,22 @@ void Candidates::SelectBest(RelativeRow& row, int count) {
 }
 
 void Candidates::SelectByMass(RelativeRow& row, const Truncation& truncation, bool truncated) {
-  const auto better = [this](int32_t a, int32_t b) {
-    return z_[a] != z_[b] ? z_[a] > z_[b] : ids_[a] < ids_[b];
-  };
+  const float top_p = truncation.top_p;
   if (truncated) {
     Weigh();
-    if (truncation.top_p < 1) KeepMass(truncation.top_p, SumOfMass(), better);
-  } else if (truncation.top_p < 1) {
+    if (top_p < 1) KeepTopP(top_p, SumOfMass());
+  } else if (top_p < 1) {
     const uint64_t total = TotalMass(row);
     // SPEED ONLY: gather what the bound leaves; if rounding made it too tight, gather all that has
     // mass.
-    const float bound =
-        kTakeSpeedOnlyBranches ? TopPFloor(truncation.top_p, row.size()) : kLeastWithMass;
+    const float bound = kTakeSpeedOnlyBranches ? TopPFloor(top_p, row.size()) : kLeastWithMass;
     Gather(row, std::max(bound, kLeastWithMass));
     Weigh();
-    if (static_cast<double>(SumOfMass()) <
-        static_cast<double>(truncation.top_p) * static_cast<double>(total)) {
+    if (SumOfMass() < Share(top_p, total)) {
       Gather(row, kLeastWithMass);
       Weigh();
     }
-    KeepMass(truncation.top_p, total, better);
+    KeepTopP(top_p, total);
   } else {
     Gather(row, kLeastWithMass);
     Weigh();
@@ -140,67 +151,44 @@ uint64_t Candidates::SumOfMass() const {
   return std::accumulate(mass_.begin(), mass_.end(), uint64_t{0});
 }
 
+void Candidates::RankByZ() {
+  rank_.resize(z_.size());
+  for (size_t i = 0; i < z_.size(); ++i) rank_[i] = std::fabs(z_[i]);
+}
+
 void Candidates::KeepBest(int count) {
   if (count >= size()) return;
-  const auto better = [this](int32_t a, int32_t b) {
-    return z_[a] != z_[b] ? z_[a] > z_[b] : ids_[a] < ids_[b];
-  };
-  mass_.clear();
-  order_.resize(ids_.size());
-  std::iota(order_.begin(), order_.end(), 0);
-  std::nth_element(order_.begin(), order_.begin() + (count - 1), order_.end(), better);
-  KeepUpTo(order_[count - 1], better);
+  RankByZ();
+  ones_.assign(ids_.size(), 1);
+  KeepFirst(ones_, static_cast<uint64_t>(count));
+}
+
+void Candidates::KeepTopP(float top_p, uint64_t total) {
+  RankByZ();
+  KeepFirst(mass_, Share(top_p, total));
 }
 
 void Candidates::KeepTypical(float typical_p) {
   const uint64_t total = SumOfMass();
   // In ascending id, in double: the same bits everywhere.
   double weighted = 0;
-  for (int i = 0; i < size(); ++i)
+  for (size_t i = 0; i < z_.size(); ++i) {
     weighted += static_cast<double>(mass_[i]) * static_cast<double>(z_[i]);
-  const float mean = static_cast<float>(weighted / static_cast<double>(total));
-  distance_.resize(z_.size());
-  for (size_t i = 0; i < z_.size(); ++i) distance_[i] = std::fabs(z_[i] - mean);
-  KeepMass(typical_p, total, [this](int32_t a, int32_t b) {
-    if (distance_[a] != distance_[b]) return distance_[a] < distance_[b];
-    return z_[a] != z_[b] ? z_[a] > z_[b] : ids_[a] < ids_[b];
-  });
-}
-
-// Keeps the fewest first candidates (at least one) whose mass reaches share * total. A weighted
-// quickselect: each round decides on which side of the middle the mass is reached, O(candidates) in
-// all.
-template <typename Before>
-void Candidates::KeepMass(double share, uint64_t total, Before before) {
-  const uint64_t wanted = static_cast<uint64_t>(share * static_cast<double>(total));
-  order_.resize(ids_.size());
-  std::iota(order_.begin(), order_.end(), 0);
-  auto low = order_.begin();
-  auto high = order_.end();
-  uint64_t before_low = 0;
-  while (high - low > 1) {
-    const auto middle = low + (high - low) / 2;
-    std::nth_element(low, middle, high, before);
-    const uint64_t reached = std::accumulate(
-        low, middle, before_low, [this](uint64_t sum, int32_t i) { return sum + mass_[i]; });
-    if (reached >= wanted) {
-      high = middle;
-    } else {
-      before_low = reached;
-      low = middle;
-    }
   }
-  if (low != high) KeepUpTo(*low, before);
+  const float mean = static_cast<float>(weighted / static_cast<double>(total));
+  rank_.resize(z_.size());
+  for (size_t i = 0; i < z_.size(); ++i) rank_[i] = std::fabs(z_[i] - mean);
+  KeepFirst(mass_, Share(typical_p, total));
 }
 
-// Drops the candidates behind `last` in the order, and keeps ids ascending.
-template <typename Before>
-void Candidates::KeepUpTo(int32_t last, Before before) {
-  // Whom to keep is decided before anything moves: `before` reads the arrays.
-  for (int32_t i = 0; i < size(); ++i) order_[i] = !before(last, i);
+// Keeps the fewest first candidates, by (rank, id), whose weight reaches `wanted`; at least one.
+void Candidates::KeepFirst(const std::vector<uint64_t>& weight, uint64_t wanted) {
+  if (ids_.empty()) return;
+  const size_t last = LastOfFirst(weight, std::max<uint64_t>(wanted, 1));
+  const float last_rank = rank_[last];
   size_t kept = 0;
   for (size_t i = 0; i < ids_.size(); ++i) {
-    if (!order_[i]) continue;
+    if (rank_[i] > last_rank || (rank_[i] == last_rank && i > last)) continue;
     ids_[kept] = ids_[i];
     z_[kept] = z_[i];
     if (!mass_.empty()) mass_[kept] = mass_[i];
@@ -209,6 +197,41 @@ void Candidates::KeepUpTo(int32_t last, Before before) {
   ids_.resize(kept);
   z_.resize(kept);
   if (!mass_.empty()) mass_.resize(kept);
+}
+
+// Index of the candidate with which the first ones reach `wanted` > 0; the last one of all if they
+// never do.
+size_t Candidates::LastOfFirst(const std::vector<uint64_t>& weight, uint64_t wanted) {
+  // A rank is not negative, so its bits are in its order; sixteen buckets per power of two.
+  const auto bucket = [this](size_t i) {
+    return std::bit_cast<uint32_t>(rank_[i]) >> kBucketShift;
+  };
+  buckets_.assign(kBuckets, 0);
+  for (size_t i = 0; i < rank_.size(); ++i) buckets_[bucket(i)] += weight[i];
+  uint64_t before = 0;
+  size_t chosen = 0;
+  while (chosen + 1 < kBuckets && before + buckets_[chosen] < wanted) before += buckets_[chosen++];
+  keys_.clear();  // rank and index in one number
+  for (size_t i = 0; i < rank_.size(); ++i) {
+    if (bucket(i) == chosen) keys_.push_back(uint64_t{std::bit_cast<uint32_t>(rank_[i])} << 32 | i);
+  }
+  HUNCH_CHECK(!keys_.empty()) << "wanted " << wanted;
+  // Inside the bucket a weighted quickselect: each round says on which side of the middle `wanted`
+  // is reached.
+  auto low = keys_.begin(), high = keys_.end();
+  while (high - low > 1) {
+    const auto middle = low + (high - low) / 2;
+    std::nth_element(low, middle, high);
+    uint64_t reached = before;
+    for (auto key = low; key != middle; ++key) reached += weight[static_cast<uint32_t>(*key)];
+    if (reached >= wanted) {
+      high = middle;
+    } else {
+      before = reached;
+      low = middle;
+    }
+  }
+  return static_cast<uint32_t>(*low);
 }
 
 }  // namespace hunch

@@ -1,21 +1,21 @@
 // The tokens that min-p, top-k, top-p and typical sampling leave of a row, in this order.
 //
-// Each truncation keeps the first tokens of a strict order (z descending, then id ascending; for
-// typical see below), so what is kept does not depend on how it is found. Probability mass is
-// counted in integers, floor(exp(z) * 2^40): their sum is exact, so it has no order, and the
-// selection can work on parts. A token with less than 2^-40 of the best token's probability has no
-// mass; top-p and typical drop it.
+// Each truncation keeps the first tokens of a strict order, so what is kept does not depend on how
+// it is found. The order is z descending, except for typical; equals go by ascending id.
+// Probability mass is counted in integers, floor(exp(z) * 2^40): their sum is exact, so it has no
+// order, and the selection can work on parts. A token with less than 2^-40 of the best token's
+// probability has no mass; top-p and typical drop it.
 //   min-p    exp(z) >= min_p, decided as z >= log(min_p)
 //   top-k    the k first
 //   top-p    the fewest first tokens that together have top_p of the mass left by min-p and top-k
 //   typical  (arXiv 2202.00666) the fewest first tokens, in ascending order of |z - mean z| (which
 //   is
-//            |-log p - entropy|), then z descending, then id, that have typical_p of the mass left
-//            by top-p
+//            |-log p - entropy|), that have typical_p of the mass left by top-p
 // Not thread safe.
 #ifndef HUNCH_SAMPLING_CANDIDATES_H_
 #define HUNCH_SAMPLING_CANDIDATES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -55,25 +55,27 @@ class Candidates {
   float z(int i) const { return z_[i]; }
 
  private:
-  template <typename Before>
-  void KeepMass(double share, uint64_t total, Before before);
-  template <typename Before>
-  void KeepUpTo(int32_t last, Before before);
-
   void Gather(const RelativeRow& row, float floor);
-  void KeepBest(int count);
   void SelectByMass(RelativeRow& row, const Truncation& truncation, bool truncated);
   void Weigh();
   uint64_t SumOfMass() const;
+  void KeepBest(int count);
+  void KeepTopP(float top_p, uint64_t total);
   void KeepTypical(float typical_p);
+  void RankByZ();
+  void KeepFirst(const std::vector<uint64_t>& weight, uint64_t wanted);
+  size_t LastOfFirst(const std::vector<uint64_t>& weight, uint64_t wanted);
 
   // One entry per candidate, ascending ids.
   std::vector<int32_t> ids_;
   std::vector<float> z_;
-  std::vector<uint64_t> mass_;   // filled by Weigh
-  std::vector<float> distance_;  // filled by KeepTypical
-  std::vector<int32_t> order_;   // scratch: indices into the above
-  std::vector<float> exp_;       // scratch
+  std::vector<uint64_t> mass_;  // filled by Weigh, else empty
+  std::vector<float> rank_;     // not negative; the smallest are kept
+  // Scratch.
+  std::vector<uint64_t> ones_;
+  std::vector<uint64_t> buckets_;
+  std::vector<uint64_t> keys_;
+  std::vector<float> exp_;
 };
 
 }  // namespace hunch

@@ -84,8 +84,9 @@ std::vector<int32_t> Definition(const std::vector<float>& x, const SamplingParam
     }
     for (Item& item : items)
       item.distance = std::fabs(item.z - static_cast<float>(weighted / total));
-    std::stable_sort(items.begin(), items.end(),
-                     [](const Item& a, const Item& b) { return a.distance < b.distance; });
+    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+      return a.distance != b.distance ? a.distance < b.distance : a.id < b.id;
+    });
     KeepShare(items, params.typical_p);
   }
   std::vector<int32_t> ids;
