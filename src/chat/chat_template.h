@@ -1,6 +1,6 @@
 // Chat templates: the Jinja that models' templates use, as a bounded interpreter.
-// A ChatTemplate is immutable and thread safe once parsed. Templates are hostile input: work, depth and
-// output are bounded, errors are values.
+// A ChatTemplate is immutable and thread safe once parsed. Templates are hostile input: work, depth
+// and output are bounded, errors are values.
 #ifndef HUNCH_CHAT_CHAT_TEMPLATE_H_
 #define HUNCH_CHAT_CHAT_TEMPLATE_H_
 
@@ -14,20 +14,20 @@
 
 namespace hunch {
 
-// Rendered text, cut so that text that came from the request (message contents, tools, ...) is told from the
-// template's own: only the latter may name special tokens.
+// Rendered text, cut so that text that came from the request (message contents, tools, ...) is told
+// from the template's own: only the latter may name special tokens.
 struct RenderedPiece {
   std::string text;
   bool from_template;
 };
 
 struct ChatInputs {
-  nlohmann::ordered_json messages;            // array of {"role", "content", ...}
-  nlohmann::ordered_json tools;               // null or array
+  nlohmann::ordered_json messages;  // array of {"role", "content", ...}
+  nlohmann::ordered_json tools;     // null or array
   bool add_generation_prompt = true;
   std::string bos_token, eos_token;
-  nlohmann::ordered_json extra;               // null or object: further variables
-  int64_t now_unix_seconds = -1;              // strftime_now's clock; -1: the system's
+  nlohmann::ordered_json extra;   // null or object: further variables
+  int64_t now_unix_seconds = -1;  // strftime_now's clock; -1: the system's
 };
 
 class ChatTemplate {
