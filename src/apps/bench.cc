@@ -31,7 +31,7 @@ Result<std::vector<SpeculativeConfig>> PlanMethods(const Flags& flags) {
   std::vector<SpeculativeConfig> methods;
   for (const DraftMethod name : names) {
     methods.push_back(flags.speculation.For(name));
-    if (const Status status = ValidateSpeculativeConfig(methods.back()); !status.ok()) {
+    if (const Status status = CheckMethod(methods.back()); !status.ok()) {
       return Wrong(fmt::format("--speculative-config: {}", status.error().message));
     }
   }

@@ -113,7 +113,7 @@ std::string BenchTable(const BenchResults& results) {
     out += '\n';
   }
   if (!results.skipped.empty()) {
-    out += fmt::format("skipped, too long for the context of {}: {} prompts\n",
+    out += fmt::format("prompts skipped, too long for the context of {}: {}\n",
                        results.max_model_len, results.skipped.size());
   }
   return out;

@@ -1,6 +1,7 @@
 // hunch --help and hunch SUB --help, from the table of flags.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "apps/flags.h"
@@ -9,6 +10,7 @@ namespace hunch {
 namespace {
 
 constexpr size_t kWidth = 96;
+constexpr char kGlue = '\x01';  // a space that Wrap does not break at
 constexpr size_t kColumn = 30;  // where help texts begin
 
 struct Description {
@@ -113,8 +115,13 @@ std::string FlagHelp(const FlagSpec& spec) {
   left += spec.name;
   if (!spec.argument.empty()) left += fmt::format(" {}", spec.argument);
   std::string right(spec.help);
-  if (!spec.default_text.empty()) right += fmt::format(" (default {})", spec.default_text);
-  return fmt::format("{:<{}}{}\n", left, kColumn, Wrap(right));
+  // kGlue keeps "(default" and its value on one line.
+  if (!spec.default_text.empty()) {
+    right += fmt::format(" (default{}{})", kGlue, spec.default_text);
+  }
+  std::string wrapped = Wrap(right);
+  std::replace(wrapped.begin(), wrapped.end(), kGlue, ' ');
+  return fmt::format("{:<{}}{}\n", left, kColumn, wrapped);
 }
 
 const Description& DescriptionOf(Subcommand subcommand) {

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <new>
+
 #include "apps/commands.h"
 #include "base/log.h"
 
@@ -14,7 +16,7 @@ std::string OneLine(std::string text) {
   return text;
 }
 
-Result<int> Dispatch(Subcommand subcommand, const Flags& flags, Context& context) {
+Result<int> Call(Subcommand subcommand, const Flags& flags, Context& context) {
   switch (subcommand) {
     case Subcommand::kRun:
       return RunCommand(flags, context);
@@ -30,6 +32,14 @@ Result<int> Dispatch(Subcommand subcommand, const Flags& flags, Context& context
       return DemoCommand(flags, context);
   }
   return kExitUsage;
+}
+
+Result<int> Dispatch(Subcommand subcommand, const Flags& flags, Context& context) {
+  try {
+    return Call(subcommand, flags, context);
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::kResourceExhausted, "out of memory"};
+  }
 }
 
 int RunSubcommand(Subcommand subcommand, std::span<const std::string> arguments, Context& context) {

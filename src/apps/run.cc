@@ -60,7 +60,10 @@ Result<int> RunCommand(const Flags& flags, Context& context) {
     return ChatCommand(flags, context);
   }
   HUNCH_ASSIGN_OR_RETURN(const std::string prompt, ReadPrompt(flags, context.console));
-  if (prompt.empty()) return Error{ErrorCode::kInvalidArgument, "the prompt is empty"};
+  if (prompt.empty())
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "no prompt, or an empty one; give it as an argument, by --file or on standard input"};
 
   HUNCH_ASSIGN_OR_RETURN(const auto speculation, SpeculationOf(flags, DraftMethod::kNone));
   HUNCH_ASSIGN_OR_RETURN(auto llm, LoadModelFor(flags, speculation, context));

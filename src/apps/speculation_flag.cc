@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "apps/json_text.h"
@@ -74,9 +75,27 @@ Result<SpeculationFlag> ParseSpeculationFlag(std::string_view json) {
   for (const auto& [key, value] : object.items()) {
     HUNCH_RETURN_IF_ERROR(ReadKey(key, value, flag));
   }
+  // One bound alone moves the other's default out of its way.
+  SpeculativeConfig& fields = flag.fields;
+  if (!object.contains("prompt_lookup_min")) {
+    fields.prompt_lookup_min = std::min(fields.prompt_lookup_min, fields.prompt_lookup_max);
+  }
+  if (!object.contains("prompt_lookup_max")) {
+    fields.prompt_lookup_max = std::max(fields.prompt_lookup_min, fields.prompt_lookup_max);
+  }
   // Without a method only the numbers can be judged, which `ngram` does with no draft model.
   HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(flag.For(DraftMethod::kNgram)));
   return flag;
+}
+
+Status CheckMethod(const SpeculativeConfig& config) {
+  HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(config));
+  if (NeedsDraftModel(config.method) && config.model.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("method {} needs \"model\", the GGUF file of a draft model",
+                             DraftMethodName(config.method))};
+  }
+  return Ok{};
 }
 
 Result<SpeculativeConfig> SingleMethod(const SpeculationFlag& flag) {
@@ -85,7 +104,7 @@ Result<SpeculativeConfig> SingleMethod(const SpeculationFlag& flag) {
                  "\"method\" is missing; give none, ngram, draft_model or ngram+draft_model"};
   }
   const SpeculativeConfig config = flag.For(flag.method.value_or(DraftMethod::kDraftModel));
-  HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(config));
+  HUNCH_RETURN_IF_ERROR(CheckMethod(config));
   return config;
 }
 

@@ -21,6 +21,9 @@ struct SpeculationFlag {
 // Unknown keys, wrong types, unknown methods and values out of range are errors that name them.
 Result<SpeculationFlag> ParseSpeculationFlag(std::string_view json);
 
+// ValidateSpeculativeConfig, and a draft model where the method needs one.
+Status CheckMethod(const SpeculativeConfig& config);
+
 // The configuration of the one method that the flag names: "method"; without it "model" means
 // draft_model, as in vLLM. Checked as a whole.
 Result<SpeculativeConfig> SingleMethod(const SpeculationFlag& flag);

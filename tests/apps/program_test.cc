@@ -1,0 +1,91 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <new>
+
+#include "apps/commands.h"
+#include "support/app_harness.h"
+
+namespace hunch {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// The rule for every error: this exit code, nothing on out, one line on err.
+void ExpectOneLine(AppHarness& app, const std::vector<std::string>& arguments, int code,
+                   const std::string& message) {
+  EXPECT_EQ(app.Run(arguments), code) << message;
+  EXPECT_EQ(app.out(), "");
+  EXPECT_THAT(app.err(), StartsWith(message));
+  EXPECT_EQ(std::count(app.err().begin(), app.err().end(), '\n'), 1) << app.err();
+  EXPECT_TRUE(app.err().ends_with('\n')) << app.err();
+}
+
+TEST(Program, HelpAndVersion) {
+  AppHarness app;
+  for (const char* flag : {"--help", "-h", "help"}) {
+    EXPECT_EQ(app.Run({flag}), kExitOk);
+    EXPECT_EQ(app.out(), ProgramHelp());
+    EXPECT_EQ(app.err(), "");
+  }
+  EXPECT_EQ(app.Run({"--version"}), kExitOk);
+  EXPECT_EQ(app.out(), "hunch " + std::string(kVersion) + "\n");
+  EXPECT_EQ(app.Run({"bench", "--help"}), kExitOk);
+  EXPECT_EQ(app.out(), SubcommandHelp(Subcommand::kBench));
+}
+
+TEST(Program, VersionIsTheBuildFiles) {
+  std::ifstream file(std::string(HUNCH_GOLDEN_DIR) + "/../../CMakeLists.txt");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(text, HasSubstr("project(hunch VERSION " + std::string(kVersion) + " "));
+}
+
+TEST(Program, WhatTheCallerGotWrongIsOneLineAndExit2) {
+  AppHarness app;
+  ExpectOneLine(app, {}, 2, "hunch: no subcommand; see hunch --help");
+  ExpectOneLine(app, {"fly"}, 2, "hunch: unknown subcommand 'fly'");
+  ExpectOneLine(app, {"--fly"}, 2, "hunch: unknown flag '--fly'");
+  ExpectOneLine(app, {"two\nlines"}, 2, "hunch: unknown subcommand 'two lines'");
+  ExpectOneLine(app, {"run"}, 2, "hunch run: no model");
+  ExpectOneLine(app, {"run", "--model", "m", "--top\n-p", "1"}, 2, "hunch run: unknown flag");
+  ExpectOneLine(app, {"bench", "--model", "m"}, 2, "hunch bench: no prompts");
+  ExpectOneLine(app, {"run", "--model", "m", "--speculative-config", "{\n"}, 2,
+                "hunch run: --speculative-config: bad JSON");
+  ExpectOneLine(app, {"run", "--model", "m", "--speculative-config", "{}", "hi"}, 2,
+                "hunch run: --speculative-config: \"method\" is missing");
+  ExpectOneLine(app,
+                {"demo", "--model", "m", "--speculative-config", R"({"method":"draft_model"})"}, 2,
+                "hunch demo: --speculative-config: method draft_model needs \"model\"");
+}
+
+TEST(Program, ExitCodesFollowTheKindOfError) {
+  const struct {
+    ErrorCode code;
+    int exit;
+  } cases[] = {{ErrorCode::kInvalidArgument, 2},   {ErrorCode::kNotFound, 2},
+               {ErrorCode::kBadFile, 2},           {ErrorCode::kUnsupported, 2},
+               {ErrorCode::kResourceExhausted, 1}, {ErrorCode::kIo, 1},
+               {ErrorCode::kInternal, 1}};
+  AppHarness app;
+  for (const auto& c : cases) {
+    app.load_error = Error{c.code, "m: no\nsuch thing"};
+    ExpectOneLine(app, {"run", "--model", "m", "hi"}, c.exit, "hunch run: m: no such thing");
+    ExpectOneLine(app, {"tokenize", "--model", "m", "hi"}, c.exit, "hunch tokenize: m: no such");
+    ExpectOneLine(app, {"demo", "--model", "m"}, c.exit, "hunch demo: m: no such thing");
+    app.inspect_report = *app.load_error;
+    ExpectOneLine(app, {"inspect", "m"}, c.exit, "hunch inspect: m: no such thing");
+  }
+}
+
+TEST(Program, OutOfMemoryIsOneLineAndExit1) {
+  AppHarness app;
+  app.script.before_token = [](size_t) { throw std::bad_alloc(); };
+  ExpectOneLine(app, {"run", "--model", "m", "hi"}, 1, "hunch run: out of memory\n");
+}
+
+}  // namespace
+}  // namespace hunch

@@ -1,0 +1,90 @@
+#include "apps/speculation_flag.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hunch {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string ErrorOf(std::string_view json) {
+  const auto flag = ParseSpeculationFlag(json);
+  EXPECT_FALSE(flag.ok()) << json;
+  if (flag.ok()) return "";
+  EXPECT_EQ(flag.error().code, ErrorCode::kInvalidArgument);
+  return flag.error().message;
+}
+
+TEST(SpeculationFlag, ReadsEveryKey) {
+  const auto flag = ParseSpeculationFlag(
+      R"({"method": "ngram+draft_model", "model": "d.gguf", "num_speculative_tokens": 64,
+          "prompt_lookup_max": 8, "prompt_lookup_min": 3})");
+  ASSERT_TRUE(flag.ok()) << flag.error().message;
+  const auto config = SingleMethod(flag.value());
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config.value().method, DraftMethod::kNgramDraftModel);
+  EXPECT_EQ(config.value().model, "d.gguf");
+  EXPECT_EQ(config.value().num_speculative_tokens, 64);
+  EXPECT_EQ(config.value().prompt_lookup_max, 8);
+  EXPECT_EQ(config.value().prompt_lookup_min, 3);
+}
+
+TEST(SpeculationFlag, RefusesWithTheReason) {
+  const struct {
+    std::string_view json, message;
+  } cases[] = {
+      {"", "bad JSON"},
+      {"ngram", "bad JSON"},
+      {"null", "expected an object, got null"},
+      {R"("ngram")", "expected an object, got a string"},
+      {R"({"method": "ngram"} x)", "bad JSON"},
+      {R"({"methods": "ngram"})",
+       "unknown key \"methods\"; known keys: method, model, num_speculative_tokens, "
+       "prompt_lookup_max, prompt_lookup_min"},
+      {R"({"method": 1})", "\"method\" must be a string, not a number"},
+      {R"({"method": null})", "\"method\" must be a string, not null"},
+      {R"({"method": "eagle"})", "none, ngram, draft_model or ngram+draft_model"},
+      {R"({"model": ["a"]})", "\"model\" must be a string, not an array"},
+      {R"({"num_speculative_tokens": "4"})",
+       "\"num_speculative_tokens\" must be a whole number, not a string"},
+      {R"({"num_speculative_tokens": 4.5})",
+       "\"num_speculative_tokens\" must be a whole number, not 4.5"},
+      {R"({"num_speculative_tokens": true})", "must be a whole number, not a boolean"},
+      {R"({"num_speculative_tokens": 0})", "\"num_speculative_tokens\" is 0"},
+      {R"({"num_speculative_tokens": -3})", "\"num_speculative_tokens\" is -3"},
+      {R"({"num_speculative_tokens": 65})", "num_speculative_tokens"},
+      {R"({"num_speculative_tokens": 18446744073709551615})", "num_speculative_tokens"},
+      {R"({"prompt_lookup_min": 5, "prompt_lookup_max": 2})", "prompt_lookup_min"},
+      {R"({"prompt_lookup_max": 0})", "\"prompt_lookup_max\" is 0"},
+  };
+  for (const auto& c : cases) EXPECT_THAT(ErrorOf(c.json), HasSubstr(c.message)) << c.json;
+}
+
+TEST(SpeculationFlag, OneLookupBoundMovesTheOthersDefault) {
+  const auto low = ParseSpeculationFlag(R"({"prompt_lookup_max": 1})");
+  ASSERT_TRUE(low.ok()) << low.error().message;
+  EXPECT_EQ(low.value().fields.prompt_lookup_min, 1);
+  const auto high = ParseSpeculationFlag(R"({"prompt_lookup_min": 9})");
+  ASSERT_TRUE(high.ok()) << high.error().message;
+  EXPECT_EQ(high.value().fields.prompt_lookup_max, 9);
+}
+
+TEST(SpeculationFlag, AModelAloneMeansDraftModel) {
+  const auto flag = ParseSpeculationFlag(R"({"model": "d.gguf"})");
+  ASSERT_TRUE(flag.ok());
+  EXPECT_FALSE(flag.value().method.has_value());
+  EXPECT_EQ(SingleMethod(flag.value()).value().method, DraftMethod::kDraftModel);
+}
+
+TEST(SpeculationFlag, AMethodMustBeComplete) {
+  EXPECT_THAT(SingleMethod({}).error().message, HasSubstr("\"method\" is missing"));
+  for (const auto* json : {R"({"method": "draft_model"})", R"({"method": "ngram+draft_model"})"}) {
+    const auto flag = ParseSpeculationFlag(json);
+    ASSERT_TRUE(flag.ok());
+    EXPECT_THAT(SingleMethod(flag.value()).error().message, HasSubstr("needs \"model\""));
+  }
+}
+
+}  // namespace
+}  // namespace hunch

@@ -1,0 +1,66 @@
+#include "support/app_harness.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace hunch {
+
+int AppHarness::Run(const std::vector<std::string>& arguments, const std::string& input) {
+  out_ = std::ostringstream();
+  err_ = std::ostringstream();
+  loads.clear();
+  calls.clear();
+  interrupts.armed = false;
+  std::istringstream in(input);
+  Context context{.console = {.in = in,
+                              .out = out_,
+                              .err = err_,
+                              .in_tty = in_tty,
+                              .out_tty = out_tty,
+                              .err_tty = err_tty},
+                  .interrupts = interrupts,
+                  .load = [this](const LlmOptions& options) -> Result<std::unique_ptr<Llm>> {
+                    loads.push_back(options);
+                    if (load_error) return *load_error;
+                    return std::unique_ptr<Llm>(std::make_unique<FakeLlm>(script, &calls));
+                  },
+                  .inspect = [this](const LlmOptions& options) -> Result<InspectReport> {
+                    loads.push_back(options);
+                    return inspect_report;
+                  },
+                  .open_tokenizer = [this](const std::string&) -> Result<OpenedTokenizer> {
+                    if (load_error) return *load_error;
+                    return OpenedTokenizer{nullptr, std::make_unique<ByteTokenizer>()};
+                  },
+                  .demo_prompt = demo_prompt};
+  return RunProgram(arguments, context);
+}
+
+nlohmann::ordered_json AppHarness::Json() const {
+  const std::string text = out();
+  EXPECT_EQ(text.find('\n'), text.size() - 1) << "not one line: " << text;
+  auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  EXPECT_TRUE(json.is_object()) << text;
+  return json;
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "hunch-test-XXXXXX").string();
+  const char* made = mkdtemp(pattern.data());
+  EXPECT_NE(made, nullptr) << pattern;
+  path_ = pattern;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string TemporaryFolder::Write(const std::string& name, const std::string& contents) const {
+  std::ofstream(path_ / name, std::ios::binary) << contents;
+  return Path(name);
+}
+
+}  // namespace hunch

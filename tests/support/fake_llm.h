@@ -1,0 +1,91 @@
+// A model whose answers a test dictates: for what prints, counts and compares answers.
+//
+// Its tokenizer has one token per byte (0..255) and the end token 256. Not thread safe.
+#ifndef HUNCH_TESTS_SUPPORT_FAKE_LLM_H_
+#define HUNCH_TESTS_SUPPORT_FAKE_LLM_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/llm.h"
+#include "tokenizer/tokenizer.h"
+
+namespace hunch {
+
+class ByteTokenizer : public Tokenizer {
+ public:
+  static constexpr TokenId kEnd = 256;
+
+  ByteTokenizer();
+  // "<end>" is the one special token.
+  std::vector<TokenId> Encode(std::string_view text, bool parse_special) const override;
+  std::vector<TokenId> EncodePieces(std::span<const TextPiece> pieces) const override;
+  std::string_view TokenBytes(TokenId token) const override;
+  int vocab_size() const override { return 257; }
+  bool IsSpecial(TokenId token) const override { return token == kEnd; }
+  TokenId bos() const override { return -1; }
+  bool add_bos() const override { return false; }
+  const std::vector<TokenId>& end_tokens() const override { return end_tokens_; }
+  std::string_view pre_tokenizer() const override { return "none"; }
+  std::string_view model() const override { return "bytes"; }
+
+ private:
+  std::vector<std::string> bytes_;
+  std::vector<TokenId> end_tokens_ = {kEnd};
+};
+
+struct FakeLlmScript {
+  // Every answer: this text, then the end token.
+  std::string answer = "one two three";
+  // The answer to one prompt, after templating ("user: hi\n"), instead.
+  std::map<std::string, std::string> answers;
+  // Under these methods the token at this position comes out as '#': what must never happen.
+  std::map<DraftMethod, size_t> faults;
+  // So does the first token of the request with this index.
+  std::optional<size_t> faulty_call;
+  // Every second token of a method other than none is an accepted guess; false: none is.
+  bool guesses_right = true;
+  bool has_chat_template = true;
+  int max_model_len = 1000;
+  // Called before each token; what a test does in the middle of an answer.
+  std::function<void(size_t position)> before_token;
+};
+
+class FakeLlm : public Llm {
+ public:
+  struct Call {
+    std::string prompt;
+    SamplingParams params;
+    SpeculativeConfig speculation;
+  };
+
+  // Appends every request to `calls`, which outlives the model.
+  FakeLlm(FakeLlmScript script, std::vector<Call>* calls)
+      : script_(std::move(script)), calls_(calls) {}
+
+  // "ROLE: CONTENT\n" for each message.
+  Result<std::vector<TokenId>> EncodeChat(const nlohmann::ordered_json& messages) const override;
+  Result<std::vector<TokenId>> EncodeRaw(std::string_view text) const override;
+  bool has_chat_template() const override { return script_.has_chat_template; }
+  Result<RequestOutput> Generate(std::span<const TokenId> prompt, const SamplingParams& params,
+                                 const SpeculativeConfig& speculation,
+                                 const OnText& on_text) override;
+  const Tokenizer& tokenizer() const override { return tokenizer_; }
+  int max_model_len() const override { return script_.max_model_len; }
+  int threads() const override { return 2; }
+  double load_seconds() const override { return 0.25; }
+
+ private:
+  std::string Text(std::span<const TokenId> tokens) const;
+
+  FakeLlmScript script_;
+  ByteTokenizer tokenizer_;
+  std::vector<Call>* calls_;
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_TESTS_SUPPORT_FAKE_LLM_H_
