@@ -20,9 +20,10 @@ void ExpectOneLine(AppHarness& app, const std::vector<std::string>& arguments, i
                    const std::string& message) {
   EXPECT_EQ(app.Run(arguments), code) << message;
   EXPECT_EQ(app.out(), "");
-  EXPECT_THAT(app.err(), StartsWith(message));
-  EXPECT_EQ(std::count(app.err().begin(), app.err().end(), '\n'), 1) << app.err();
-  EXPECT_TRUE(app.err().ends_with('\n')) << app.err();
+  const std::string err = app.err();
+  EXPECT_THAT(err, StartsWith(message));
+  EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
+  EXPECT_TRUE(err.ends_with('\n')) << err;
 }
 
 TEST(Program, HelpAndVersion) {
