@@ -93,8 +93,8 @@ size_t AttentionScratchBytes(const AttentionArgs& args) {
   const int64_t partial = head_dim + kAttentionPartialPad;
   const int64_t queries =
       int64_t{std::min(args.rows, kAttentionRowBlock)} * (args.heads / args.layer.kv_heads);
-  const int64_t tile = kAttentionTile * (kAttentionChunk + kKvBlock + head_dim + partial);
-  return sizeof(float) * (tile + queries * partial) + kAttentionChunk * sizeof(void*);
+  const int64_t tile = kAttentionTile * (kAttentionChunk + kKvBlock + 2 * head_dim + partial);
+  return sizeof(float) * (tile + queries * partial) + 2 * kAttentionChunk * sizeof(void*);
 }
 void Attention(const AttentionArgs& args, int kv_head, int row_begin, int row_end, void* scratch) {
   CheckAttention(args, row_begin, row_end);

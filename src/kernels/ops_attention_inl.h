@@ -19,7 +19,16 @@ struct TileScratch {
   float* scores;           // [kAttentionTile][kAttentionChunk], then e = exp(score - m) in place
   float* block_scores;     // [kAttentionTile][kKvBlock]
   float* packed_q;         // [head_dim][queries of the tile]
+  float* row_q;            // [head_dim][queries of one row], for the slots off the contiguous part
   const void** value_row;  // [kAttentionChunk]
+  const void** next_row;   // [kAttentionChunk]: what to prefetch while value_row is read
+};
+
+// The blocks of the chunk that comes next: their K and V are prefetched while this chunk's are
+// read, because a core that computes on one chunk leaves the memory idle otherwise.
+struct NextChunk {
+  const int32_t* blocks;
+  int count;
 };
 
 // A tile's query, and its share of the chunk.
@@ -50,22 +59,29 @@ const Element* ValueRow(const AttentionArgs& args, int kv_head, int32_t slot) {
 }
 
 // Scaled scores of kQueries queries against kBlocks blocks of keys: scores[query * stride +
-// 16 * block + slot]. Each lane sums over d in ascending order.
+// 16 * block + slot]. Each lane sums over d in ascending order. Prefetches the `next` blocks.
 template <typename Element, int kQueries, int kBlocks>
-VEC16_FN void ScoreTile(const float* packed_q, const Element* const* keys, int head_dim,
-                        float scale, float* scores, int stride) {
+VEC16_FN void ScoreTile(const float* packed_q, const Element* const* keys,
+                        const Element* const* next, int head_dim, float scale, float* scores,
+                        int stride) {
+  constexpr int kLine = 64 / sizeof(Element);
   const Element* key[kBlocks];
   Floats sum[kQueries][kBlocks];
   for (int b = 0; b < kBlocks; ++b) key[b] = keys[b];
   for (int t = 0; t < kQueries; ++t) {
     for (int b = 0; b < kBlocks; ++b) sum[t][b] = Splat(0.0f);
   }
-  for (int d = 0; d < head_dim; ++d) {
-    Floats q[kQueries];
-    for (int t = 0; t < kQueries; ++t) q[t] = Splat(packed_q[d * kQueries + t]);
+  for (int pair = 0; pair < head_dim; pair += 2) {
     for (int b = 0; b < kBlocks; ++b) {
-      const Floats k = LoadKv(key[b] + d * kKvBlock);
-      for (int t = 0; t < kQueries; ++t) sum[t][b] = Fma(q[t], k, sum[t][b]);
+      for (int i = 0; i < 2 * kKvBlock; i += kLine) Prefetch(next[b] + pair * kKvBlock + i);
+    }
+    for (int d = pair; d < pair + 2; ++d) {
+      Floats q[kQueries];
+      for (int t = 0; t < kQueries; ++t) q[t] = Splat(packed_q[d * kQueries + t]);
+      for (int b = 0; b < kBlocks; ++b) {
+        const Floats k = LoadKv(key[b] + d * kKvBlock);
+        for (int t = 0; t < kQueries; ++t) sum[t][b] = Fma(q[t], k, sum[t][b]);
+      }
     }
   }
   for (int t = 0; t < kQueries; ++t) {
@@ -75,36 +91,54 @@ VEC16_FN void ScoreTile(const float* packed_q, const Element* const* keys, int h
   }
 }
 
-// The first `blocks` blocks of the block list, for every query of the tile.
-template <typename Element, int kQueries>
-void ScoreBlocks(const AttentionArgs& args, int kv_head, const int32_t* list, int blocks,
-                 const float* packed_q, float* scores, int stride) {
-  constexpr int kWidth = TileWidth(kTileRegisters / kQueries);
+// Blocks [b, blocks) of the list, kWidth at a time; returns the first that is left.
+template <typename Element, int kQueries, int kWidth>
+VEC16_FN int ScoreGroups(const AttentionArgs& args, int kv_head, const int32_t* list, int b,
+                         int blocks, const NextChunk& next, const float* packed_q, float* scores,
+                         int stride) {
   const Element* keys[kWidth];
-  const int head_dim = args.layer.head_dim;
-  int b = 0;
+  const Element* next_keys[kWidth];
   for (; b + kWidth <= blocks; b += kWidth) {
-    for (int i = 0; i < kWidth; ++i) keys[i] = KeyBlock<Element>(args, kv_head, list[b + i]);
-    ScoreTile<Element, kQueries, kWidth>(packed_q, keys, head_dim, args.scale,
+    for (int i = 0; i < kWidth; ++i) {
+      const int at = b + i;
+      keys[i] = KeyBlock<Element>(args, kv_head, list[at]);
+      next_keys[i] = at < next.count ? KeyBlock<Element>(args, kv_head, next.blocks[at]) : keys[i];
+    }
+    ScoreTile<Element, kQueries, kWidth>(packed_q, keys, next_keys, args.layer.head_dim, args.scale,
                                          scores + b * kKvBlock, stride);
   }
-  for (; b < blocks; ++b) {
-    keys[0] = KeyBlock<Element>(args, kv_head, list[b]);
-    ScoreTile<Element, kQueries, 1>(packed_q, keys, head_dim, args.scale, scores + b * kKvBlock,
-                                    stride);
-  }
+  return b;
 }
+
+// The first `blocks` blocks of the list, for every query of the tile.
+template <typename Element, int kQueries>
+void ScoreBlocks(const AttentionArgs& args, int kv_head, const int32_t* list, int blocks,
+                 const NextChunk& next, const float* packed_q, float* scores, int stride) {
+  constexpr int kWidth = TileWidth(kTileRegisters / kQueries);
+  const int b = ScoreGroups<Element, kQueries, kWidth>(args, kv_head, list, 0, blocks, next,
+                                                       packed_q, scores, stride);
+  ScoreGroups<Element, kQueries, 1>(args, kv_head, list, b, blocks, next, packed_q, scores, stride);
+}
+
+// Where the values of positions [begin, end) of a chunk lie, and what to prefetch meanwhile.
+struct ValueSpan {
+  const void* const* row;   // [end]
+  const void* const* next;  // [end]
+  int begin, end;
+};
 
 // o[query][d] += e[query][p] * v[p][d] for ascending p, sixteen * kWidth values of d at a time.
 template <typename Element, int kQueries, int kWidth>
-VEC16_FN void ValueTile(const void* const* value_row, int begin, int end, int d, const float* e,
-                        float* o, int o_stride) {
+VEC16_FN void ValueTile(const ValueSpan& span, int d, const float* e, float* o, int o_stride) {
+  constexpr int kLine = 64 / sizeof(Element);
   Floats sum[kQueries][kWidth];
   for (int t = 0; t < kQueries; ++t) {
     for (int i = 0; i < kWidth; ++i) sum[t][i] = LoadFloats(o + t * o_stride + d + 16 * i);
   }
-  for (int p = begin; p < end; ++p) {
-    const Element* row = static_cast<const Element*>(value_row[p]) + d;
+  for (int p = span.begin; p < span.end; ++p) {
+    const Element* row = static_cast<const Element*>(span.row[p]) + d;
+    const Element* next = static_cast<const Element*>(span.next[p]) + d;
+    for (int i = 0; i < 16 * kWidth; i += kLine) Prefetch(next + i);
     Floats v[kWidth];
     for (int i = 0; i < kWidth; ++i) v[i] = LoadKv(row + 16 * i);
     for (int t = 0; t < kQueries; ++t) {
@@ -118,44 +152,43 @@ VEC16_FN void ValueTile(const void* const* value_row, int begin, int end, int d,
 }
 
 template <typename Element, int kQueries, int kWidth>
-VEC16_FN void ValueColumns(const void* const* value_row, int begin, int end, int d, int head_dim,
-                           const float* e, float* o, int o_stride) {
+VEC16_FN void ValueColumns(const ValueSpan& span, int d, int head_dim, const float* e, float* o,
+                           int o_stride) {
   for (; d + 16 * kWidth <= head_dim; d += 16 * kWidth) {
-    ValueTile<Element, kQueries, kWidth>(value_row, begin, end, d, e, o, o_stride);
+    ValueTile<Element, kQueries, kWidth>(span, d, e, o, o_stride);
   }
   if constexpr (kWidth > 1) {
-    ValueColumns<Element, kQueries, kWidth / 2>(value_row, begin, end, d, head_dim, e, o, o_stride);
+    ValueColumns<Element, kQueries, kWidth / 2>(span, d, head_dim, e, o, o_stride);
   }
 }
 
 template <typename Element, int kQueries>
-void ValueRows(const void* const* value_row, int begin, int end, int head_dim, const float* e,
-               float* o, int o_stride) {
-  ValueColumns<Element, kQueries, TileWidth(kTileRegisters / kQueries)>(value_row, begin, end, 0,
-                                                                        head_dim, e, o, o_stride);
+void ValueRows(const ValueSpan& span, int head_dim, const float* e, float* o, int o_stride) {
+  ValueColumns<Element, kQueries, TileWidth(kTileRegisters / kQueries)>(span, 0, head_dim, e, o,
+                                                                        o_stride);
 }
 
 // The two loops for a number of queries known at run time.
 template <typename Element, int kQueries = 1>
 void ScoreAny(int queries, const AttentionArgs& args, int kv_head, const int32_t* list, int blocks,
-              const float* packed_q, float* scores, int stride) {
+              const NextChunk& next, const float* packed_q, float* scores, int stride) {
   if constexpr (kQueries <= kMaxQueryTile) {
     if (queries == kQueries) {
-      ScoreBlocks<Element, kQueries>(args, kv_head, list, blocks, packed_q, scores, stride);
+      ScoreBlocks<Element, kQueries>(args, kv_head, list, blocks, next, packed_q, scores, stride);
     } else {
-      ScoreAny<Element, kQueries + 1>(queries, args, kv_head, list, blocks, packed_q, scores,
+      ScoreAny<Element, kQueries + 1>(queries, args, kv_head, list, blocks, next, packed_q, scores,
                                       stride);
     }
   }
 }
 template <typename Element, int kQueries = 1>
-void ValueAny(int queries, const void* const* value_row, int begin, int end, int head_dim,
-              const float* e, float* o, int o_stride) {
+void ValueAny(int queries, const ValueSpan& span, int head_dim, const float* e, float* o,
+              int o_stride) {
   if constexpr (kQueries <= kMaxQueryTile) {
     if (queries == kQueries) {
-      ValueRows<Element, kQueries>(value_row, begin, end, head_dim, e, o, o_stride);
+      ValueRows<Element, kQueries>(span, head_dim, e, o, o_stride);
     } else {
-      ValueAny<Element, kQueries + 1>(queries, value_row, begin, end, head_dim, e, o, o_stride);
+      ValueAny<Element, kQueries + 1>(queries, span, head_dim, e, o, o_stride);
     }
   }
 }
@@ -201,7 +234,8 @@ void ScoreExtras(const AttentionArgs& args, int kv_head, const Query* query, int
     const int32_t slot = view.extra[chunk_begin + p - view.contiguous];
     const int32_t block = args.blocks[slot / kKvBlock];
     if (block != scored) {
-      ScoreAny<Element>(queries, args, kv_head, &block, 1, packed_q, block_scores, kKvBlock);
+      ScoreAny<Element>(queries, args, kv_head, &block, 1, {nullptr, 0}, packed_q, block_scores,
+                        kKvBlock);
       scored = block;
     }
     for (int t = 0; t < queries; ++t) {
@@ -210,45 +244,68 @@ void ScoreExtras(const AttentionArgs& args, int kv_head, const Query* query, int
   }
 }
 
-// One chunk for one tile of queries. partial[query * partial_stride] receives o[head_dim], m, l;
-// queries that see nothing of the chunk receive nothing.
-template <typename Element>
-void TileChunk(const AttentionArgs& args, int kv_head, Query* query, int queries, int chunk,
-               const TileScratch& scratch, float* partial, int64_t partial_stride) {
-  const int head_dim = args.layer.head_dim;
-  const int begin = chunk * kAttentionChunk;
-  int most = 0, common = kAttentionChunk;
+// Each query's share of a chunk; returns the fewest contiguous positions and sets the most.
+int ShareChunk(const AttentionArgs& args, int chunk_begin, Query* query, int queries, int& most) {
+  int common = kAttentionChunk;
+  most = 0;
   for (int t = 0; t < queries; ++t) {
     const RowView& view = args.views[query[t].row];
-    query[t].contiguous = MaxInt(0, MinInt(view.contiguous - begin, kAttentionChunk));
-    query[t].count = MaxInt(0, MinInt(RowPositions(view) - begin, kAttentionChunk));
+    query[t].contiguous = MaxInt(0, MinInt(view.contiguous - chunk_begin, kAttentionChunk));
+    query[t].count = MaxInt(0, MinInt(RowPositions(view) - chunk_begin, kAttentionChunk));
     most = MaxInt(most, query[t].contiguous);
     common = MinInt(common, query[t].contiguous);
   }
-  PackQueries(args, query, queries, scratch.packed_q);
+  return common;
+}
+
+// value_row and next_row of the contiguous positions [0, count) of a chunk.
+template <typename Element>
+void ListValueRows(const AttentionArgs& args, int kv_head, int chunk_begin, int count,
+                   const NextChunk& next, const TileScratch& scratch) {
+  const int head_dim = args.layer.head_dim;
+  for (int p = 0; p < count; p += kKvBlock) {
+    const int b = p / kKvBlock;
+    const Element* row = ValueRow<Element>(args, kv_head, chunk_begin + p);
+    const Element* ahead = b < next.count ? static_cast<const Element*>(args.layer.v) +
+                                                next.blocks[b] * args.layer.block_stride +
+                                                int64_t{kv_head} * kKvBlock * head_dim
+                                          : row;
+    for (int i = 0; i < kKvBlock; ++i) {  // the last block's list may go past count
+      scratch.value_row[p + i] = row + i * head_dim;
+      scratch.next_row[p + i] = ahead + i * head_dim;
+    }
+  }
+}
+
+// One chunk for one tile of queries whose packed_q is ready. partial[query * stride] receives
+// o[head_dim], m, l; queries that see nothing of the chunk receive nothing.
+template <typename Element>
+void TileChunk(const AttentionArgs& args, int kv_head, Query* query, int queries, int chunk,
+               const NextChunk& next, const TileScratch& scratch, float* partial, int stride) {
+  const int head_dim = args.layer.head_dim;
+  const int begin = chunk * kAttentionChunk;
+  int most;
+  const int common = ShareChunk(args, begin, query, queries, most);
   ScoreAny<Element>(queries, args, kv_head, args.blocks + begin / kKvBlock,
-                    (most + kKvBlock - 1) / kKvBlock, scratch.packed_q, scratch.scores,
+                    (most + kKvBlock - 1) / kKvBlock, next, scratch.packed_q, scratch.scores,
                     kAttentionChunk);
   for (int t = 0; t < queries; t += RunOfRow(query, t, queries)) {
     if (query[t].count == query[t].contiguous) continue;
     ScoreExtras<Element>(args, kv_head, query + t, RunOfRow(query, t, queries), begin,
-                         scratch.packed_q, scratch.block_scores,
-                         scratch.scores + t * kAttentionChunk);
+                         scratch.row_q, scratch.block_scores, scratch.scores + t * kAttentionChunk);
   }
   for (int t = 0; t < queries; ++t) {
     if (query[t].count == 0) continue;
     const MaxSum stats = SoftmaxInPlace(scratch.scores + t * kAttentionChunk, query[t].count);
-    float* out = partial + t * partial_stride;
+    float* out = partial + t * stride;
     for (int d = 0; d < head_dim; d += 16) StoreFloats(out + d, Splat(0.0f));
     out[head_dim] = stats.max;
     out[head_dim + 1] = stats.sum;
   }
-  for (int p = 0; p < common; ++p) {
-    scratch.value_row[p] = ValueRow<Element>(args, kv_head, begin + p);
-  }
+  ListValueRows<Element>(args, kv_head, begin, common, next, scratch);
   if (common > 0) {
-    ValueAny<Element>(queries, scratch.value_row, 0, common, head_dim, scratch.scores, partial,
-                      static_cast<int>(partial_stride));
+    ValueAny<Element>(queries, {scratch.value_row, scratch.next_row, 0, common}, head_dim,
+                      scratch.scores, partial, stride);
   }
   // What only some rows see: a branch of the tree, or the end of a longer row.
   for (int t = 0; t < queries; t += RunOfRow(query, t, queries)) {
@@ -259,9 +316,9 @@ void TileChunk(const AttentionArgs& args, int kv_head, Query* query, int queries
           p < query[t].contiguous ? begin + p : view.extra[begin + p - view.contiguous];
       scratch.value_row[p] = ValueRow<Element>(args, kv_head, slot);
     }
-    ValueAny<Element>(RunOfRow(query, t, queries), scratch.value_row, common, query[t].count,
-                      head_dim, scratch.scores + t * kAttentionChunk, partial + t * partial_stride,
-                      static_cast<int>(partial_stride));
+    ValueAny<Element>(RunOfRow(query, t, queries),
+                      {scratch.value_row, scratch.value_row, common, query[t].count}, head_dim,
+                      scratch.scores + t * kAttentionChunk, partial + t * stride, stride);
   }
 }
 
@@ -287,16 +344,20 @@ void WriteResult(const float* running, int head_dim, float* out) {
   }
 }
 
-float* CarveTile(void* scratch, int head_dim, TileScratch& tile) {
-  float* next = static_cast<float*>(scratch);
-  tile.scores = next;
-  next += kAttentionTile * kAttentionChunk;
-  tile.block_scores = next;
-  next += kAttentionTile * kKvBlock;
-  tile.packed_q = next;
-  next += kAttentionTile * head_dim;
-  tile.value_row = reinterpret_cast<const void**>(next);
-  return next + kAttentionChunk * sizeof(void*) / sizeof(float);
+// Cuts the caller's memory into pieces; returns what is left.
+float* CarveTile(void* memory, int head_dim, TileScratch& tile) {
+  auto** pointers = static_cast<const void**>(memory);
+  tile.value_row = pointers;
+  tile.next_row = pointers + kAttentionChunk;
+  float* floats = reinterpret_cast<float*>(pointers + 2 * kAttentionChunk);
+  tile.scores = floats;
+  floats += kAttentionTile * kAttentionChunk;
+  tile.block_scores = floats;
+  floats += kAttentionTile * kKvBlock;
+  tile.packed_q = floats;
+  floats += kAttentionTile * head_dim;
+  tile.row_q = floats;
+  return floats + kAttentionTile * head_dim;
 }
 
 void SetQuery(const AttentionArgs& args, int kv_head, int row_begin, int index, Query& query) {
@@ -309,13 +370,39 @@ int ChunksOf(const AttentionArgs& args, int row) {
   return (RowPositions(args.views[row]) + kAttentionChunk - 1) / kAttentionChunk;
 }
 
-// Calls fn(first query, queries) over balanced tiles of all queries: 9 become 5 + 4, not 8 + 1.
-template <typename Fn>
-VEC16_FN void ForEachTile(int queries, Fn fn) {
+// The chunk after `chunk` as far as the last row's contiguous part goes, if it is below `end`.
+NextChunk ChunkAfter(const AttentionArgs& args, int row, int chunk, int end) {
+  const int begin = (chunk + 1) * kAttentionChunk;
+  const int positions = MinInt(args.views[row].contiguous - begin, kAttentionChunk);
+  if (chunk + 1 >= end || positions <= 0) return {nullptr, 0};
+  return {args.blocks + begin / kKvBlock, (positions + kKvBlock - 1) / kKvBlock};
+}
+
+// Chunks [chunk_begin, chunk_end) for the queries of rows [row_begin, row_end). A tile's
+// partials go to place(chunk, first query); then done(chunk, first query, queries, how many,
+// partials) is called.
+template <typename Element, typename Place, typename Done>
+VEC16_FN void ForEachTileChunk(const AttentionArgs& args, int kv_head, int row_begin, int row_end,
+                               int chunk_begin, int chunk_end, const TileScratch& scratch,
+                               Place place, Done done) {
+  const int stride = args.layer.head_dim + kAttentionPartialPad;
+  const int queries = (row_end - row_begin) * (args.heads / args.layer.kv_heads);
+  // Balanced tiles: 9 queries become 5 + 4, not 8 + 1.
   const int tiles = (queries + kMaxQueryTile - 1) / kMaxQueryTile;
-  for (int i = 0; i < tiles; ++i) {
-    const int begin = queries * i / tiles;
-    fn(begin, queries * (i + 1) / tiles - begin);
+  for (int chunk = chunk_begin; chunk < chunk_end; ++chunk) {
+    for (int tile = 0; tile < tiles; ++tile) {
+      const int first = queries * tile / tiles;
+      const int count = queries * (tile + 1) / tiles - first;
+      Query query[kMaxQueryTile];
+      for (int t = 0; t < count; ++t) SetQuery(args, kv_head, row_begin, first + t, query[t]);
+      if (tiles > 1 || chunk == chunk_begin) PackQueries(args, query, count, scratch.packed_q);
+      // The first tile's pass brings the next chunk; for the others it is there already.
+      const NextChunk next =
+          tile == 0 ? ChunkAfter(args, row_end - 1, chunk, chunk_end) : NextChunk{nullptr, 0};
+      float* partial = place(chunk, first);
+      TileChunk<Element>(args, kv_head, query, count, chunk, next, scratch, partial, stride);
+      done(chunk, first, query, count, partial);
+    }
   }
 }
 
@@ -323,26 +410,22 @@ template <typename Element>
 void AttentionRowBlock(const AttentionArgs& args, int kv_head, int row_begin, int row_end,
                        void* memory) {
   const int head_dim = args.layer.head_dim;
-  const int64_t stride = head_dim + kAttentionPartialPad;
+  const int stride = head_dim + kAttentionPartialPad;
   TileScratch scratch;
-  float* partial = CarveTile(memory, head_dim, scratch);
-  float* running = partial + kAttentionTile * stride;  // [queries][stride]
-  const int queries = (row_end - row_begin) * (args.heads / args.layer.kv_heads);
+  float* later = CarveTile(memory, head_dim, scratch);  // [kAttentionTile][stride]
+  float* running = later + kAttentionTile * stride;     // [queries][stride]
   int chunks = 0;
   for (int row = row_begin; row < row_end; ++row) chunks = MaxInt(chunks, ChunksOf(args, row));
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-    ForEachTile(queries, [&](int first, int count) {
-      Query query[kMaxQueryTile];
-      for (int t = 0; t < count; ++t) SetQuery(args, kv_head, row_begin, first + t, query[t]);
-      float* out = chunk == 0 ? running + first * stride : partial;
-      TileChunk<Element>(args, kv_head, query, count, chunk, scratch, out, stride);
-      if (chunk == 0) return;
-      for (int t = 0; t < count; ++t) {
-        if (query[t].count == 0) continue;
-        MergePartial(running + (first + t) * stride, partial + t * stride, head_dim);
-      }
-    });
-  }
+  ForEachTileChunk<Element>(
+      args, kv_head, row_begin, row_end, 0, chunks, scratch,
+      [&](int chunk, int first) { return chunk == 0 ? running + first * stride : later; },
+      [&](int chunk, int first, const Query* query, int count, const float* partial) {
+        for (int t = 0; t < count; ++t) {
+          if (chunk == 0 || query[t].count == 0) continue;
+          MergePartial(running + (first + t) * stride, partial + t * stride, head_dim);
+        }
+      });
+  const int queries = (row_end - row_begin) * (args.heads / args.layer.kv_heads);
   for (int i = 0; i < queries; ++i) {
     Query query;
     SetQuery(args, kv_head, row_begin, i, query);
@@ -363,26 +446,25 @@ void AttentionImpl(const AttentionArgs& args, int kv_head, int row_begin, int ro
   }
 }
 
+// partials[chunk][KV head][row][head of the group][stride]: a tile's queries lie side by side.
+int64_t PartialAt(const AttentionArgs& args, int chunk, int kv_head, int row) {
+  const int group = args.heads / args.layer.kv_heads;
+  return ((int64_t{chunk} * args.layer.kv_heads + kv_head) * args.rows + row) * group *
+         (args.layer.head_dim + kAttentionPartialPad);
+}
+
 template <typename Element>
 void PartialsTyped(const AttentionArgs& args, int kv_head, int row_begin, int row_end,
                    int chunk_begin, int chunk_end, float* partials, void* memory) {
-  const int group = args.heads / args.layer.kv_heads;
-  const int64_t stride = args.layer.head_dim + kAttentionPartialPad;
-  const int queries = (row_end - row_begin) * group;
+  const int stride = args.layer.head_dim + kAttentionPartialPad;
   TileScratch scratch;
   CarveTile(memory, args.layer.head_dim, scratch);
-  for (int chunk = chunk_begin; chunk < chunk_end; ++chunk) {
-    // partials[chunk][kv head][row][head in group]: a tile's queries lie side by side.
-    float* base =
-        partials +
-        ((int64_t{chunk} * args.layer.kv_heads + kv_head) * args.rows + row_begin) * group * stride;
-    ForEachTile(queries, [&](int first, int count) {
-      Query query[kMaxQueryTile];
-      for (int t = 0; t < count; ++t) SetQuery(args, kv_head, row_begin, first + t, query[t]);
-      TileChunk<Element>(args, kv_head, query, count, chunk, scratch, base + first * stride,
-                         stride);
-    });
-  }
+  ForEachTileChunk<Element>(
+      args, kv_head, row_begin, row_end, chunk_begin, chunk_end, scratch,
+      [&](int chunk, int first) {
+        return partials + PartialAt(args, chunk, kv_head, row_begin) + first * stride;
+      },
+      [](int, int, const Query*, int, const float*) {});
 }
 
 void AttentionPartialsImpl(const AttentionArgs& args, int kv_head, int row_begin, int row_end,
@@ -400,15 +482,15 @@ void AttentionMergeImpl(const AttentionArgs& args, int kv_head, int row_begin, i
                         float* partials) {
   const int head_dim = args.layer.head_dim;
   const int group = args.heads / args.layer.kv_heads;
-  const int64_t stride = head_dim + kAttentionPartialPad;
-  const int64_t chunk_stride = int64_t{args.layer.kv_heads} * args.rows * group * stride;
+  const int stride = head_dim + kAttentionPartialPad;
   for (int row = row_begin; row < row_end; ++row) {
     for (int h = 0; h < group; ++h) {
-      float* first = partials + ((int64_t{kv_head} * args.rows + row) * group + h) * stride;
+      float* running = partials + PartialAt(args, 0, kv_head, row) + h * stride;
       for (int chunk = 1; chunk < ChunksOf(args, row); ++chunk) {
-        MergePartial(first, first + chunk * chunk_stride, head_dim);
+        MergePartial(running, partials + PartialAt(args, chunk, kv_head, row) + h * stride,
+                     head_dim);
       }
-      WriteResult(first, head_dim,
+      WriteResult(running, head_dim,
                   args.out + (int64_t{row} * args.heads + kv_head * group + h) * head_dim);
     }
   }
