@@ -199,8 +199,7 @@ void Candidates::KeepFirst(const std::vector<uint64_t>& weight, uint64_t wanted)
   if (!mass_.empty()) mass_.resize(kept);
 }
 
-// Index of the candidate with which the first ones reach `wanted` > 0; the last one of all if they
-// never do.
+// Index of the candidate with which the first ones reach `wanted`: above 0, at most their sum.
 size_t Candidates::LastOfFirst(const std::vector<uint64_t>& weight, uint64_t wanted) {
   // A rank is not negative, so its bits are in its order; sixteen buckets per power of two.
   const auto bucket = [this](size_t i) {
