@@ -41,12 +41,14 @@ struct OpenedTokenizer {
   std::unique_ptr<Tokenizer> tokenizer;
 };
 
+// Reads the header only, not the weights.
+Result<OpenedTokenizer> OpenTokenizer(const std::string& path);
+
 struct Context {
   Console console;
   Interrupts& interrupts;
   std::function<Result<std::unique_ptr<Llm>>(const LlmOptions&)> load;
   std::function<Result<InspectReport>(const LlmOptions&)> inspect;
-  // Reads the header only, not the weights.
   std::function<Result<OpenedTokenizer>(const std::string& path)> open_tokenizer;
   std::string demo_prompt;  // HUNCH_PROMPT; "": not set
 };

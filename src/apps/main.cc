@@ -16,13 +16,6 @@
 namespace hunch {
 namespace {
 
-Result<OpenedTokenizer> OpenTokenizer(const std::string& path) {
-  OpenedTokenizer opened;
-  HUNCH_ASSIGN_OR_RETURN(opened.file, GgufFile::Open(path));
-  HUNCH_ASSIGN_OR_RETURN(opened.tokenizer, Tokenizer::Create(*opened.file));
-  return opened;
-}
-
 int Main(std::span<const std::string> arguments) {
   // A reader that leaves makes writes fail instead of killing us between two tokens.
   std::signal(SIGPIPE, SIG_IGN);
