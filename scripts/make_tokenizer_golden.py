@@ -144,7 +144,7 @@ def trained_vocabulary(pre, corpus, texts):
     tokens = sorted(model["vocab"], key=model["vocab"].get)
     # Whole words that no merge makes: only `ignore_merges` finds them.
     tokens += [word for word in ("\u0120unreachable", "squaredword", "\u0120quux", "999") if word not in tokens]
-    added = [("<|endoftext|>", True), ("<|begin|>", True), ("<|beginning|>", True), ("<note>", False)]
+    added = [("<|endoftext|>", True), ("<|begin|>", True), ("<|begin|>ning", True), ("<note>", False)]
     first = len(tokens)
     write_json(f"{pre}.json", {
         "pre": pre, "tokens": tokens + [text for text, _ in added],
@@ -153,7 +153,7 @@ def trained_vocabulary(pre, corpus, texts):
         "bos": first + 1, "eos": first, "add_bos": pre == "llama-bpe"})
     merges = [tuple(m.split(" ")) if isinstance(m, str) else tuple(m) for m in model["merges"]]
     vocab = {token: i for i, token in enumerate(tokens)}
-    texts = texts + ["an unreachable squaredword quux quuxes 999 9990", "<|begin|>x<|beginning|> <note>y<|beginn",
+    texts = texts + ["an unreachable squaredword quux quuxes 999 9990", "<|begin|>x<|begin|>ning <note>y<|begin|>nin <|beginn",
                      "a<note>b <note", "<|endoftext|><|endoftext|> <|endoftext|>"]
     write_rows(f"ids_{pre}.jsonl", id_rows(build(pre, vocab, merges, added), texts))
 

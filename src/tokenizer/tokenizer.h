@@ -28,7 +28,10 @@ class Tokenizer {
   static Result<std::unique_ptr<Tokenizer>> Create(const GgufFile& file);
   virtual ~Tokenizer() = default;
 
-  // Any bytes in; invalid UTF-8 is encoded byte by byte. Adds no BOS.
+  // Any bytes in. Adds no BOS. Control tokens are made only with `parse_special`; added tokens that
+  // the file calls user-defined (Qwen's <tool_call>) are ordinary text and always made, as the
+  // models' own tokenizers do. A byte outside well-formed UTF-8 counts as a symbol character of its
+  // own and decodes to itself; if the vocabulary has no token for it, it becomes U+FFFD.
   virtual std::vector<TokenId> Encode(std::string_view text, bool parse_special) const = 0;
   // Pieces are encoded as one text in which special tokens are only recognised inside pieces that
   // allow it: ordinary text on both sides of a piece border still merges.

@@ -90,10 +90,15 @@ TEST(Tokenizer, TextThatMerelyLooksLikeAMarker) {
 }
 
 TEST(Tokenizer, TheLongestMarkerWins) {
-  const auto tokenizer = GoldenTokenizer("llama-bpe");  // has <|begin|> and <|beginning|>
-  EXPECT_EQ(tokenizer->Encode("<|beginning|>", true).size(), 1u);
-  EXPECT_EQ(tokenizer->TokenBytes(tokenizer->Encode("<|beginning|>", true)[0]), "<|beginning|>");
+  const auto tokenizer = GoldenTokenizer("llama-bpe");  // has <|begin|> and <|begin|>ning
+  const auto longest = tokenizer->Encode("<|begin|>ning", true);
+  ASSERT_EQ(longest.size(), 1u);
+  EXPECT_EQ(tokenizer->TokenBytes(longest[0]), "<|begin|>ning");
   EXPECT_EQ(tokenizer->Encode("<|begin|>", true), std::vector<TokenId>{tokenizer->bos()});
+  EXPECT_EQ(tokenizer->Encode("<|begin|>nin", true).front(), tokenizer->bos());
+  // The longer one would reach into user text: the shorter one stands.
+  const std::vector<TextPiece> pieces = {{"<|begin|>ni", true}, {"ng", false}};
+  EXPECT_EQ(tokenizer->EncodePieces(pieces).front(), tokenizer->bos());
 }
 
 // The injection: a user's text closes its turn and opens a system turn.
