@@ -167,8 +167,12 @@ bool ApplyTest(Runtime& runtime, std::string_view name, const Value& value,
   return false;
 }
 
-Value GetPath(Runtime& runtime, const Value& item, const Value& path) {
-  if (!path.is_string()) return GetItem(runtime, item, path);
+Value GetPath(Runtime& runtime, const Value& item, const Value& path, const Value* otherwise) {
+  const auto step = [&](const Value& from, const Value& index) {
+    Value found = GetItem(runtime, from, index);
+    return found.is_undefined() && otherwise != nullptr ? *otherwise : found;
+  };
+  if (!path.is_string()) return step(item, path);
   Value value = item;
   const std::string& bytes = path.AsBytes();
   for (size_t begin = 0; begin <= bytes.size() && !runtime.failed();) {
@@ -176,9 +180,8 @@ Value GetPath(Runtime& runtime, const Value& item, const Value& path) {
     const std::string part = bytes.substr(begin, end - begin);
     const bool index = !part.empty() && part.size() < 10 &&
                        part.find_first_not_of("0123456789") == std::string::npos;
-    value = GetItem(
-        runtime, value,
-        index ? Value::Int(std::stoll(part)) : runtime.MakeString(part, /*from_request=*/false));
+    value = step(value, index ? Value::Int(std::stoll(part))
+                              : runtime.MakeString(part, /*from_request=*/false));
     begin = end + 1;
   }
   return value;

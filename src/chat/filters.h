@@ -24,7 +24,9 @@ BuiltinFunction FindOrderFilter(std::string_view name);     // order_filters.cc
 
 // item.a.b for the dotted path "a.b" (or an index), as filters with an `attribute` argument look it
 // up.
-Value GetPath(Runtime& runtime, const Value& item, const Value& path);
+// `otherwise`, where given, stands in for any step that is undefined.
+Value GetPath(Runtime& runtime, const Value& item, const Value& path,
+              const Value* otherwise = nullptr);
 
 }  // namespace hunch::chat
 

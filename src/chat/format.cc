@@ -61,7 +61,9 @@ class BraceFormatter {
     if (runtime_.failed()) return;
     if (conversion == 'r') value = runtime_.MakeString(ToRepr(runtime_, value));
     if (conversion == 's') value = runtime_.MakeString(ToText(runtime_, value));
-    const Text filled = FormatValue(runtime_, value, *spec);
+    // Without a spec even numbers and bools are shown as str() does.
+    const Text filled =
+        colon + 1 >= field.size() ? ToText(runtime_, value) : FormatValue(runtime_, value, *spec);
     if (runtime_.SpendBytes(filled.size())) out_.Append(filled);
   }
 

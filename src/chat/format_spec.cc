@@ -77,10 +77,7 @@ Text FormatNumber(const Value& value, const FormatSpec& spec) {
       value.is_float() || std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos;
   std::string digits;
   bool negative = false;
-  if (as_float && spec.type != '\0') {
-    negative = std::signbit(value.AsDouble());
-    digits = FloatDigits(std::abs(value.AsDouble()), spec);
-  } else if (as_float) {
+  if (as_float) {
     negative = std::signbit(value.AsDouble());
     digits = FloatDigits(std::abs(value.AsDouble()), spec);
   } else {
@@ -149,7 +146,7 @@ Text FormatValue(Runtime& runtime, const Value& value, const FormatSpec& spec) {
   runtime.Spend(1 + static_cast<size_t>(spec.width) / 8);
   runtime.SpendBytes(static_cast<size_t>(spec.width) * spec.fill.size());
   const bool numeric_type = spec.type != '\0' && spec.type != 's';
-  if (value.is_number() && !(value.is_bool() && !numeric_type) && spec.type != 's') {
+  if (value.is_number() && spec.type != 's') {
     const bool integer_type = std::string_view("dxXob").find(spec.type) != std::string_view::npos;
     if (value.is_float() && spec.type != '\0' && integer_type) {
       runtime.Fail(fmt::format("unknown format code '{}' for a float", spec.type));

@@ -55,7 +55,10 @@ ExprPtr ExpressionParser::ParseSubscript(ExprPtr node) {
   if (!IsOperator(":")) index = ParseExpression();
   if (IsOperator(":")) return ParseSlice(std::move(node), std::move(index), line);
   if (IsOperator(",")) {
-    FailAt(line, "a subscript with several parts", ErrorCode::kUnsupported);
+    auto tuple = New(ExprKind::kTuple, line);
+    tuple->children.push_back(std::move(index));
+    while (SkipOperator(",") && !IsOperator("]")) tuple->children.push_back(ParseExpression());
+    index = Finish(std::move(tuple));
   }
   ExpectOperator("]");
   return Binary(ExprKind::kSubscript, line, std::move(node), std::move(index));

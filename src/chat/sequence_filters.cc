@@ -81,14 +81,17 @@ Arguments Behind(const Arguments& arguments, size_t count) {
   return rest;
 }
 
+// jinja2's map and select take anything false, none for example, for an empty sequence.
+std::vector<Value> IterateUnlessFalse(Runtime& runtime, const Value& value) {
+  return Truthy(value) ? Iterate(runtime, value) : std::vector<Value>();
+}
+
 Value MapAttribute(Runtime& runtime, const Value& value, const Value& path,
                    const Value* otherwise) {
   std::vector<Value> mapped;
-  for (const Value& item : Iterate(runtime, value)) {
-    Value found = GetPath(runtime, item, path);
+  for (const Value& item : IterateUnlessFalse(runtime, value)) {
+    mapped.push_back(GetPath(runtime, item, path, otherwise));
     if (runtime.failed()) return {};
-    if (found.is_undefined() && otherwise != nullptr) found = *otherwise;
-    mapped.push_back(std::move(found));
   }
   return runtime.MakeList(std::move(mapped), ListKind::kGenerator);
 }
@@ -102,7 +105,7 @@ Value Map(Runtime& runtime, const Value& value, const Arguments& arguments) {
   if (!arguments.positional[0].is_string()) return runtime.Fail("map needs the name of a filter");
   const Arguments rest = Behind(arguments, 1);
   std::vector<Value> mapped;
-  for (const Value& item : Iterate(runtime, value)) {
+  for (const Value& item : IterateUnlessFalse(runtime, value)) {
     mapped.push_back(ApplyFilter(runtime, arguments.positional[0].AsBytes(), item, rest));
     if (runtime.failed()) return {};
   }
@@ -122,7 +125,7 @@ Value Choose(Runtime& runtime, const Value& value, const Arguments& arguments, b
   }
   const Arguments rest = Behind(arguments, test_at + 1);
   std::vector<Value> kept;
-  for (const Value& item : Iterate(runtime, value)) {
+  for (const Value& item : IterateUnlessFalse(runtime, value)) {
     const Value looked_at = by_attribute ? GetPath(runtime, item, arguments.positional[0]) : item;
     if (!runtime.Spend(1)) return {};
     const bool holds =

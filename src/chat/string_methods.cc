@@ -52,9 +52,7 @@ std::vector<Text> SplitAtSpace(Runtime& runtime, const Text& text, int64_t limit
   for (skip_space(); i < bytes.size() && runtime.Spend(1); skip_space()) {
     const size_t begin = i;
     if (limit >= 0 && static_cast<int64_t>(parts.size()) == limit) {
-      size_t end = bytes.size();
-      while (IsSpace(DecodeBefore(bytes, end).code)) end -= DecodeBefore(bytes, end).length;
-      parts.push_back(text.Slice(begin, end));
+      parts.push_back(text.Slice(begin, bytes.size()));  // white space at the end included
       break;
     }
     while (i < bytes.size() && !IsSpace(DecodeAt(bytes, i).code)) i += DecodeAt(bytes, i).length;
@@ -74,8 +72,7 @@ std::vector<Text> ReverseSplitAtSpace(Runtime& runtime, const Text& text, int64_
   for (skip_space(); end > 0 && runtime.Spend(1); skip_space()) {
     size_t begin = end;
     if (limit >= 0 && static_cast<int64_t>(parts.size()) == limit) {
-      for (begin = 0; IsSpace(DecodeAt(bytes, begin).code);) begin += DecodeAt(bytes, begin).length;
-      parts.push_back(text.Slice(begin, end));
+      parts.push_back(text.Slice(0, end));
       break;
     }
     while (begin > 0 && !IsSpace(DecodeBefore(bytes, begin).code)) {
@@ -131,7 +128,6 @@ Value AnySplit(Runtime& runtime, const Value& self, const Arguments& arguments, 
   if (!runtime.Spend(1 + text.size() / 16)) return {};
   const Value* separator = arguments.Get(0, "sep");
   if (separator == nullptr || separator->is_none()) {
-    if (!runtime.SpendSearch(text.size(), separator->AsText().size())) return {};
     return MakeParts(runtime, reverse ? ReverseSplitAtSpace(runtime, text, limit)
                                       : SplitAtSpace(runtime, text, limit));
   }

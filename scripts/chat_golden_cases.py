@@ -1,0 +1,210 @@
+"""Small templates of our own, each for one construct of the template language (see make_chat_golden.py)."""
+
+# Variables that every case sees.
+VARIABLES = {
+    "items": [3, 1, 2],
+    "words": ["pear", "Apple", "fig"],
+    "text": "  Hello, Wörld 😀!  ",
+    "name": "ada lovelace",
+    "people": [{"name": "Bo", "age": 31, "tags": ["x"]}, {"name": "al", "age": 4, "tags": []},
+               {"name": "Cy", "age": 31}],
+    "table": {"b": 2, "a": [1, None, True], "C": {"k": "v\"<&>'"}},
+    "empty": [],
+    "nothing": None,
+    "yes": True,
+    "number": 7,
+    "ratio": 2.5,
+    "deep": {"one": {"two": [{"three": "found"}]}},
+    "lines": "first\nsecond\n\nfourth\n",
+    "html": "<a href=\"x\">T&C's</a>",
+}
+
+SPACE = [
+    "a\n  {% if yes %}\n  b\n  {% endif %}\nc\n",
+    "a\n  {%- if yes -%}\n  b\n  {%- endif -%}\nc\n",
+    "a  {%+ if yes %}\n b{% endif +%}\nc",
+    "  {# note #}\nx{#- note -#}  y\n  {#+ kept #}\nz",
+    "{% raw %}\n{{ not }} {% a %}{% endraw %}\nend",
+    "a {%- raw -%}  {{ x }}  {%- endraw -%} b",
+    "line\r\nnext\rlast\n\n",
+    "{{ 1 }}\n{{- 2 }}\n{{ 3 -}}\n{{ 4 }}\n",
+    "x {{ 'a' }}   {% set q = 1 %}   y",
+    "  {{ 1 }}\n\t{% set q = 1 %}\n\t{{ q }}",
+    "{% for i in items %}\n{{ i }}\n{% endfor %}\nend",
+    "{{ '}}' ~ \"%}\" ~ '{#' }}",
+    "{{ {'a': {'b': 1}}['a']['b'] }}{{ [[1, 2], [3]][0][1] }}",
+]
+
+LITERALS = [
+    "{{ 1_000 }} {{ 0x1F }} {{ 0b101 }} {{ 0o17 }} {{ 1.5e3 }} {{ 2e-7 }} {{ 1e16 }} {{ 12345678901234.5 }}",
+    "{{ 'a\\n\\t\\\\\\'\\x41\\u00e9\\q' }} {{ 'one' \"two\" }}",
+    "{{ true }} {{ True }} {{ false }} {{ none }} {{ None }} {{ [] }} {{ {} }} {{ () }} {{ (1,) }}",
+    "{{ [1, 'a', none, true, 1.0, (1, 2), {'k': 'v'}] }}",
+    "{{ ['it\\'s', 'say \"x\"', 'both \\' \"', 'tab\\t', 'é', '\\x07'] }}",
+    "{{ 0.1 }} {{ 1.0 }} {{ 100000.0 }} {{ 0.00001 }} {{ 1/3 }} {{ -0.5 }}",
+    "{{ table }} {{ people[0] }} {{ nothing }} {{ missing }}",
+]
+
+OPERATORS = [
+    "{{ 7 + 2 }} {{ 7 - 2 }} {{ 7 * 2 }} {{ 7 / 2 }} {{ 7 // 2 }} {{ 7 % 2 }} {{ 7 ** 2 }}",
+    "{{ -7 // 2 }} {{ -7 % 3 }} {{ 7 % -3 }} {{ 7.5 // 2 }} {{ -7.5 % 2 }} {{ 2 ** -1 }} {{ 2 ** 3 ** 2 }} {{ -2 ** 2 }}",
+    "{{ 1 + 2 * 3 }} {{ (1 + 2) * 3 }} {{ -number }} {{ +ratio }} {{ 1 ~ 2 ~ 'x' ~ none ~ missing }}",
+    "{{ 'a' + 'b' }} {{ 'ab' * 3 }} {{ [1] + [2] }} {{ [0] * 3 }} {{ (1,) + (2,) }}",
+    "{{ 1 < 2 < 3 }} {{ 1 < 3 < 2 }} {{ 'a' < 'b' }} {{ 1 == 1.0 }} {{ true == 1 }} {{ [1] == [1] }} {{ (1,) == [1] }}",
+    "{{ 1 in items }} {{ 9 not in items }} {{ 'ell' in text }} {{ 'b' in table }} {{ 'z' in missing }}",
+    "{{ yes and 5 }} {{ empty or 'x' }} {{ not yes }} {{ not empty and yes }} {{ none or 0 }}",
+    "{{ 'a' if yes else 'b' }} {{ 'a' if empty }}| {{ 1 if false else 2 if false else 3 }}",
+    "{{ 'x' if yes and not empty else 'y' }} {{ ('a' if yes) ~ 'b' }}",
+    "{{ {'a': 1} == {'a': 1} }} {{ {'a': 1} != {'a': 2} }} {{ missing == missing2 }} {{ none == false }}",
+    "{{ [1, 2] < [1, 3] }} {{ (2,) > (1, 5) }} {{ 3 >= 3 }} {{ 2 <= 1 }}",
+    "{{ '%s and %05.1f and %d%%' % ('a', 2.25, 7) }} {{ '%(k)s' % {'k': 'v'} }} {{ '%r' % 'q' }} {{ '%x %-4s|%4s|' % (255, 'a', 'b') }}",
+]
+
+ACCESS = [
+    "{{ table.b }} {{ table['b'] }} {{ table.zzz }} {{ table['a'][0] }} {{ deep.one.two[0].three }} {{ people.0.name }}",
+    "{{ items[-1] }} {{ items[0:2] }} {{ items[::-1] }} {{ items[1:] }} {{ items[:-1] }} {{ items[5:] }} {{ items[99] }}|",
+    "{{ name[0] }} {{ name[-3:] }} {{ name[::2] }} {{ text[9:12] }} {{ '😀é'[1] }} {{ '😀é'[::-1] }} {{ name[10:2:-3] }}",
+    "{{ table.items() | list }} {{ table.keys() | list }} {{ table.values() | list }}",
+    "{{ table.get('b') }} {{ table.get('q') }} {{ table.get('q', 'd') }} {{ {'items': 1}.items is callable }} {{ {'items': 1}['items'] }}",
+    "{{ {1: 'a', none: 'b', 'c': 2}[1] }} {{ {1: 'a'}[1.0] }} {{ [1, 2, 1].count(1) }} {{ [1, 2].index(2) }}",
+    "{{ table.items() }} {{ (1, 2).count(1) }} {{ {'a': 1}.copy() }}",
+]
+
+LOOPS = [
+    "{% for i in items %}{{ loop.index }}/{{ loop.index0 }}/{{ loop.revindex }}/{{ loop.revindex0 }}/{{ loop.first }}/{{ loop.last }}/{{ loop.length }};{% endfor %}",
+    "{% for i in items %}{{ loop.previtem }}<{{ i }}>{{ loop.nextitem }} {{ loop.cycle('odd', 'even') }} {{ loop.changed(i > 1) }};{% endfor %}",
+    "{% for i in empty %}x{% else %}none{% endfor %} {% for i in missing %}x{% else %}none{% endfor %}",
+    "{% for i in range(10) if i % 3 == 0 %}{{ i }}:{{ loop.length }} {% else %}no{% endfor %}",
+    "{% for k, v in table.items() %}{{ k }}={{ v }};{% endfor %}{% for k in table %}{{ k }}{% endfor %}",
+    "{% for a, (b, c) in [(1, (2, 3)), (4, (5, 6))] %}{{ a + b + c }} {% endfor %}",
+    "{% for i in range(10) %}{% if i == 2 %}{% continue %}{% endif %}{% if i == 5 %}{% break %}{% endif %}{{ i }}{% endfor %}",
+    "{% for a in [1, 2] %}{% for b in [3, 4] %}{{ a }}{{ b }}{{ loop.index }} {% endfor %}{{ loop.index }};{% endfor %}",
+    "{% for c in 'héy' %}{{ c }}.{% endfor %} {% for x in 1, 2 %}{{ x }}{% endfor %}",
+    "{% set x = 0 %}{% for i in items %}{{ x }}{% set x = i %}{{ x }};{% endfor %}{{ x }}",
+    "{% set ns = namespace(n=0, log=[]) %}{% for i in items %}{% set ns.n = ns.n + i %}{% set ns.log = ns.log + [i] %}{% endfor %}{{ ns.n }} {{ ns.log }} {{ ns.zip is defined }}",
+    "{% for i in range(5, 0, -2) %}{{ i }}{% endfor %} {{ range(3) | list }} {{ range(2, 4) | list }}",
+    "{% for p in people if p.age > 5 %}{{ p.name }}{% if not loop.last %}, {% endif %}{% endfor %}",
+    "{% for i in items | sort %}{{ i }}{% endfor %}{% for i in items | reverse %}{{ i }}{% endfor %}",
+]
+
+STATEMENTS = [
+    "{% if empty %}a{% elif number == 7 %}b{% else %}c{% endif %}{% if nothing is none %}d{% endif %}",
+    "{% set a, b = 1, 2 %}{{ a }}{{ b }}{% set c = (3, 4) %}{{ c[1] }}{% set d = 5, %}{{ d }}",
+    "{% set block %}in {{ name }}{% endset %}[{{ block }}] {% set up | upper | trim %} abc {% endset %}[{{ up }}]",
+    "{% if yes %}{% set z = 1 %}{% endif %}{{ z }}{% if empty %}{% set w = 1 %}{% endif %}{{ w }}|",
+    "{% macro m(a, b='B', c=a) %}{{ a }}{{ b }}{{ c }};{% endmacro %}{{ m(1) }}{{ m(1, 2) }}{{ m(1, c=3) }}{{ m(b='x') }}",
+    "{% macro m() %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ m(1, 2, k=3) }}",
+    "{% macro box(t) %}<{{ t }}>{{ caller('c') }}</{{ t }}>{% endmacro %}{% call(x) box('b') %}body {{ x }}{{ name }}{% endcall %}",
+    "{% macro fact(n) %}{{ 1 if n < 2 else n * (fact(n - 1) | int) }}{% endmacro %}{{ fact(6) }}",
+    "{% set g = 1 %}{% macro m() %}{{ g }}{% endmacro %}{% set g = 2 %}{{ m() }}",
+    "{% for i in [1, 2] %}{% macro m() %}m{{ i }}{% endmacro %}{{ m() }}{% endfor %}",
+    "{% filter upper %}shout {{ name }}{% endfilter %}{% filter replace('a', 'b') | trim %} aaa {% endfilter %}",
+    "{% with a = 1, b = 2 %}{{ a + b }}{% set c = 3 %}{% endwith %}{{ a }}{{ c }}|",
+    "{% generation %}said {{ name }}{% set q = 1 %}{% endgeneration %}{{ q }}|",
+    "{% macro m(x) %}{{ x is defined }}{% endmacro %}{{ m() }}{{ m(none) }}",
+    "{% set d = dict(a=1, b='x') %}{{ d }} {{ dict({'k': 1}, z=2) }} {{ dict([('p', 1)]) }}",
+    "{% macro a(x) %}[{{ x }}]{% endmacro %}{{ a(*[1]) }}{{ a(**{'x': 2}) }}{{ [1, 2] | map('string') | map('upper') | join('-') }}",
+    "{{ strftime_now('%d %b %Y %H:%M') }} {{ strftime_now('%Y-%m-%d') }}",
+]
+
+FILTERS = [
+    "[{{ text | trim }}] [{{ 'xxaxx' | trim('x') }}] {{ text | length }} {{ items | count }} {{ table | length }} {{ missing | length }}",
+    "{{ name | upper }} {{ 'ÀÉ' | lower }} {{ name | title }} {{ \"it's a-b (c\" | title }} {{ 'hELLO wORLD' | capitalize }} {{ 'straße' | upper }}",
+    "{{ 'a-b-c' | replace('-', '+') }} {{ 'aaa' | replace('a', 'b', 2) }} {{ 'abc' | replace('', '.') }} {{ 5 | replace('5', 'x') }}",
+    "{{ words | join(', ') }} {{ items | join }} {{ people | join('/', attribute='name') }} {{ [1, none, true] | join('|') }}",
+    "{{ items | first }} {{ items | last }} {{ empty | first }}| {{ 'abc' | first }} {{ 'abc' | last }}",
+    "{{ missing | default('d') }} {{ nothing | default('d') }} {{ '' | default('d', true) }} {{ missing | d }}| {{ 0 | default(5, boolean=true) }}",
+    "{{ table | tojson }} {{ [1, 1.5, 'é', none, true] | tojson }} {{ 'q\"\\\\\\n\\t<>&' | tojson }}",
+    "{{ table | tojson(indent=2) }}",
+    "{{ {'b': 1, 'a': [1, {}], 'c': []} | tojson(separators=(',', ':'), sort_keys=true) }} {{ 'é😀' | tojson(ensure_ascii=true) }} {{ {1: 2, none: 3, true: 4} | tojson }}",
+    "{{ [1, [2, {'x': 3}]] | tojson(indent=4) }} {{ {} | tojson(indent=2) }}",
+    "{{ 'abc' | list }} {{ table | list }} {{ (1, 2) | list }} {{ words | map('lower') | list }} {{ people | map(attribute='name') | list }}",
+    "{{ people | map(attribute='tags.0', default='-') | list }} {{ people | map(attribute='zip', default='?') | join(',') }}",
+    "{{ [0, 1, '', 'a'] | select | list }} {{ items | select('odd') | list }} {{ items | reject('equalto', 1) | list }} {{ items | select('gt', 1) | list }} {{ items | select('in', [1, 3]) | list }}",
+    "{{ people | selectattr('tags') | map(attribute='name') | list }} {{ people | selectattr('age', 'equalto', 31) | list | length }} {{ people | rejectattr('age', 'lt', 10) | map(attribute='name') | join }} {{ people | selectattr('tags', 'defined') | list | count }}",
+    "{{ items | sort }} {{ items | sort(reverse=true) }} {{ words | sort }} {{ words | sort(case_sensitive=true) }} {{ people | sort(attribute='age') | map(attribute='name') | list }}",
+    "{{ table | dictsort }} {{ {'b': 1, 'a': 2} | dictsort(by='value') }} {{ {'b': 1, 'a': 2} | dictsort(reverse=true) }} {{ {'B': 1, 'a': 2} | dictsort(true) }}",
+    "{{ [1, 2, 1, 'a', 'A'] | unique | list }} {{ items | min }} {{ items | max }} {{ words | max }} {{ empty | min }}| {{ people | map(attribute='age') | sum }} {{ items | sum(start=10) }} {{ people | sum(attribute='age') }}",
+    "{{ '42' | int }} {{ '4.7' | int }} {{ 'x' | int }} {{ 'x' | int(9) }} {{ 'ff' | int(base=16) }} {{ -3.9 | int }} {{ '2.5' | float }} {{ 'x' | float }} {{ true | int }} {{ ' 7 ' | int }}",
+    "{{ -5 | abs }} {{ (-5) | abs }} {{ 2.567 | round(2) }} {{ 2.5 | round }} {{ 3.5 | round }} {{ 2.1 | round(method='ceil') }} {{ 2.99 | round(1, 'floor') }} {{ 7 | round }} {{ 1234 | round(-2) }}",
+    "{{ 5 | string }} {{ none | string }} {{ html | e }} {{ html | escape | escape }} {{ html | safe }} {{ html | forceescape }}",
+    "{{ ('<' | safe) + '<' }} {{ '<' + ('<' | safe) }} {{ ('<' | e) ~ '<' }} {{ (('<' | safe) ~ '<') + '<' }}",
+    "{{ lines | indent }}|{{ lines | indent(2, true) }}|{{ lines | indent(width='> ', blank=true) }}|",
+    "{{ items | reverse | list }} {{ 'abc' | reverse }} {{ table | items | list }} {{ [1, 2, 3, 4, 5] | batch(2, 'x') | list }} {{ 'a' | attr('upper') is callable }}",
+    "{{ '%s-%s' | format('a', 2) }} {{ '%(x)s' | format(x=1) }} [{{ 'ab' | center(7) }}]",
+    "{{ none | selectattr('a') | list }} {{ none | map('upper') | list }} {{ (items | select('odd')) is iterable }} {{ 'yes' if ([] | select) else 'no' }}",
+]
+
+TESTS = [
+    "{{ missing is defined }} {{ missing is undefined }} {{ nothing is none }} {{ nothing is not none }} {{ table.q is defined }}",
+    "{{ 'a' is string }} {{ table is mapping }} {{ items is iterable }} {{ 5 is iterable }} {{ items is sequence }} {{ table is sequence }} {{ 'a' is sequence }} {{ missing is iterable }} {{ 5 is sequence }}",
+    "{{ 5 is number }} {{ true is number }} {{ 5 is integer }} {{ true is integer }} {{ 5.0 is float }} {{ true is boolean }} {{ 1 is boolean }} {{ true is true }} {{ 1 is true }} {{ false is false }}",
+    "{{ 3 is odd }} {{ 4 is even }} {{ 9 is divisibleby 3 }} {{ 9 is divisibleby(4) }} {{ 1 is in [1] }} {{ 2 is not in [1] }} {{ 1 is eq 1 }} {{ 1 is equalto(2) }} {{ 1 is ne 2 }} {{ 1 is lt 2 }} {{ 2 is ge 2 }} {{ 3 is gt 2 }} {{ 3 is le 2 }}",
+    "{{ range is callable }} {{ 'a' is lower }} {{ 'A' is upper }} {{ none is sameas none }} {{ 'x' is filter }} {{ 'trim' is filter }} {{ html | e is escaped }}",
+    "{{ not missing is defined }} {{ 1 is defined and 2 is string }} {{ 'a' if x is defined else 'b' }} {{ 5 is not string }}",
+]
+
+METHODS = [
+    "[{{ text.strip() }}] [{{ 'xxaxx'.lstrip('x') }}] [{{ 'xxaxx'.rstrip('x') }}] [{{ 'abcba'.strip('ab') }}] [{{ '\\u00a0x\\u3000'.strip() }}]",
+    "{{ 'a,b,,c'.split(',') }} {{ ' a  b '.split() }} {{ 'a b c'.split(' ', 1) }} {{ 'a b c'.rsplit(' ', 1) }} {{ ' a b  c '.split(none, 1) }} {{ ' a b  c '.rsplit(none, 1) }} {{ ''.split() }} {{ ''.split(',') }}",
+    "{{ 'a--b--c'.split('--')[-1] }} {{ lines.splitlines() }} {{ 'a\\r\\nb'.splitlines(true) }} {{ 'k=v=w'.partition('=') }} {{ 'k=v=w'.rpartition('=') }} {{ 'k'.partition('=') }} {{ 'k'.rpartition('=') }}",
+    "{{ name.startswith('ada') }} {{ name.endswith(('x', 'lace')) }} {{ name.startswith('a', 1) }} {{ 'abc'.endswith('b', 0, 2) }} {{ 'abc'.startswith('') }}",
+    "{{ name.replace('a', 'A') }} {{ name.replace('a', 'A', 1) }} {{ name.upper() }} {{ 'ABC'.lower() }} {{ name.title() }} {{ \"it's ok\".title() }} {{ 'aBC'.capitalize() }}",
+    "{{ 'héllo'.find('l') }} {{ 'abc'.find('z') }} {{ 'abab'.rfind('ab') }} {{ 'abab'.count('ab') }} {{ 'aaa'.count('') }} {{ 'abc'.index('c') }} {{ 'abcabc'.find('a', 1) }}",
+    "{{ ', '.join(words) }} {{ ''.join(['a']) }} {{ '12'.isdigit() }} {{ ''.isdigit() }} {{ 'ab'.isalpha() }} {{ 'a1'.isalnum() }} {{ ' '.isspace() }} {{ 'AB'.isupper() }} {{ 'a1'.islower() }} {{ 'é'.isalpha() }}",
+    "{{ '{} {}'.format('a', 1) }} {{ '{0}{1}{0}'.format('x', 'y') }} {{ '{n}!'.format(n=name) }} {{ '{{}}'.format() }} {{ '{:>5}|{:<5}|{:^5}|{:*^7}'.format('a', 'b', 'c', 'd') }}",
+    "{{ '{:.2f} {:05d} {:,} {:x} {:+} {:%}'.format(3.14159, 42, 1234567, 255, 5, 0.25) }} {{ '{!r} {!s}'.format('a', 'b') }} {{ '{0[k]} {0.keys}'.format({'k': 1})[:1] }} {{ '{}'.format(none) }} {{ '{:5}|{:5}|'.format(1, true) }}",
+    "{{ 'prefix-x'.removeprefix('prefix-') }} {{ 'x.txt'.removesuffix('.txt') }} {{ '%d' | format(3) }} {{ '%5.2f|%-6d|%+d' % (1.005, 42, 3) }}",
+]
+
+FAILURES = [
+    "{{ raise_exception('roles must alternate: ' ~ name) }}",
+    "{{ missing.attribute }}",
+    "{{ missing['x'] }}",
+    "{{ table.zzz.yyy }}",
+    "{{ missing() }}",
+    "{{ missing + 'a' }}",
+    "{{ 'a' + missing }}",
+    "{{ 'a' + 1 }}",
+    "{{ 1 / 0 }}",
+    "{{ 5 | nofilter }}",
+    "{{ 5 is notest }}",
+    "{{ 'abc'() }}",
+    "{% for a, b in [(1, 2, 3)] %}{% endfor %}",
+    "{% for a, b in [(1,)] %}{% endfor %}",
+    "{% for x in 5 %}{% endfor %}",
+    "{{ 1 in 5 }}",
+    "{{ 1 < 'a' }}",
+    "{% macro m(a) %}{% endmacro %}{{ m(1, 2) }}",
+    "{% macro m(a) %}{% endmacro %}{{ m(b=2) }}",
+    "{{ items.append(4) }}",
+    "{{ table.update({'a': 1}) }}",
+    "{{ table.pop('a') }}",
+    "{{ missing | tojson }}",
+    "{{ range(1000000) }}",
+    "{{ 5 | length }}",
+    "{{ items | join(', ') | items | list }}",
+    "{% set table.x = 1 %}",
+    "{{ {'a': 1}['a'].b.c }}",
+    "{{ 'a'.split('') }}",
+    "{{ missing | int }}",
+    "{{ {[1]: 2} }}",
+    "{% if yes %}",
+    "{% for x in items %}{{ x }}",
+    "{{ 1 +",
+    "{{ (1 }}",
+    "{% endif %}",
+    "{# never closed",
+    "{% raw %} never closed",
+    "{% set 5 = 1 %}",
+    "{{ 'never closed }}",
+    "{{ a b }}",
+    "{{ x is string is string }}",
+    "{{ items[1, 2].x }}",
+]
+
+
+def all_cases():
+    for group in (SPACE, LITERALS, OPERATORS, ACCESS, LOOPS, STATEMENTS, FILTERS, TESTS, METHODS, FAILURES):
+        for source in group:
+            yield source
