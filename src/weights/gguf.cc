@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "weights/gguf_parse.h"
+#include "weights/gguf_source.h"
 #include "weights/mapped_file.h"
 
 namespace hunch {

@@ -23,10 +23,6 @@ struct GgufContents {
 // `name` is what messages call the file.
 Result<GgufContents> ParseGguf(std::span<const std::byte> bytes, std::string_view name);
 
-// A string of a file, quoted for a message: control bytes and anything that is not ASCII are
-// escaped (the terminal is not the file's to write to), and a long one is cut.
-std::string QuoteForMessage(std::string_view text);
-
 }  // namespace hunch
 
 #endif  // HUNCH_WEIGHTS_GGUF_PARSE_H_
