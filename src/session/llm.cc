@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "chat/chat_template.h"
+#include "chat/messages.h"
 #include "draft/chained.h"
 #include "draft/draft_model.h"
 #include "draft/ngram.h"
