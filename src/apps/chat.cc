@@ -31,7 +31,7 @@ class Chat {
   }
 
  private:
-  // A turn that fails leaves the chat as it was before it.
+  // A turn that fails, or is interrupted before its first word, leaves the chat as it was.
   Status Answer(const std::string& question) {
     Json messages = messages_;
     messages.push_back({{"role", "user"}, {"content", question}});
@@ -42,6 +42,7 @@ class Chat {
     // Ctrl-C ended this answer; what there is of it stays in the chat.
     context_.interrupts.Clear();
     if (!output.ok()) return output.error();
+    if (output->finish_reason == FinishReason::kCancelled && output->text.empty()) return Ok{};
     messages.push_back({{"role", "assistant"}, {"content", output->text}});
     messages_ = std::move(messages);
     if (flags_.show_speculation) context_.console.err << StatsLine(*output) << std::endl;

@@ -172,6 +172,17 @@ TEST(Chat, AnInterruptEndsTheAnswerNotTheChat) {
   EXPECT_EQ(app.calls[1].prompt, "user: hi\nassistant: one\nuser: more\n");
 }
 
+TEST(Chat, ATurnInterruptedBeforeItsFirstWordIsForgotten) {
+  AppHarness app;
+  app.in_tty = true;
+  app.script.answers["user: hi\n"] = "";
+  app.script.before_token = [&](size_t) {
+    if (app.calls.size() == 1) app.interrupts.pending = SIGINT;
+  };
+  EXPECT_EQ(app.Run({"run", "--model", "m"}, "hi\nmore\n"), kExitOk);
+  EXPECT_EQ(app.calls[1].prompt, "user: more\n");
+}
+
 TEST(Chat, AnInterruptAtThePromptLeaves) {
   AppHarness app;
   app.in_tty = true;
