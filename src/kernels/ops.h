@@ -80,7 +80,8 @@ void Attention(const AttentionArgs& args, int kv_head, int row_begin, int row_en
 
 // The same bits in two steps, for a long context whose few KV heads do not fill the threads: first
 // AttentionPartials for every (KV head, chunk) by any thread, then AttentionMerge for every KV
-// head. A partial is o[head_dim], then max and sum, then padding.
+// head. Best when a thread's chunks follow each other: the chunk after the current one is
+// prefetched. A partial is o[head_dim], then max and sum, then padding.
 inline constexpr int kAttentionPartialPad = 16;
 // Chunks that the longest row has, and floats that all partials of the call take.
 int AttentionChunks(const AttentionArgs& args);

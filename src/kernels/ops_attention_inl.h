@@ -370,11 +370,11 @@ int ChunksOf(const AttentionArgs& args, int row) {
   return (RowPositions(args.views[row]) + kAttentionChunk - 1) / kAttentionChunk;
 }
 
-// The chunk after `chunk` as far as the last row's contiguous part goes, if it is below `end`.
-NextChunk ChunkAfter(const AttentionArgs& args, int row, int chunk, int end) {
+// The chunk after `chunk`, as far as the row's contiguous part goes.
+NextChunk ChunkAfter(const AttentionArgs& args, int row, int chunk) {
   const int begin = (chunk + 1) * kAttentionChunk;
   const int positions = MinInt(args.views[row].contiguous - begin, kAttentionChunk);
-  if (chunk + 1 >= end || positions <= 0) return {nullptr, 0};
+  if (positions <= 0) return {nullptr, 0};
   return {args.blocks + begin / kKvBlock, (positions + kKvBlock - 1) / kKvBlock};
 }
 
@@ -387,8 +387,12 @@ VEC16_FN void ForEachTileChunk(const AttentionArgs& args, int kv_head, int row_b
                                Place place, Done done) {
   const int stride = args.layer.head_dim + kAttentionPartialPad;
   const int queries = (row_end - row_begin) * (args.heads / args.layer.kv_heads);
-  // Balanced tiles: 9 queries become 5 + 4, not 8 + 1.
+  // SPEED ONLY: how queries are grouped. Balanced: 9 queries become 5 + 4, not 8 + 1.
+#ifdef HUNCH_FLIP_SPEED_ONLY
+  const int tiles = queries;
+#else
   const int tiles = (queries + kMaxQueryTile - 1) / kMaxQueryTile;
+#endif
   for (int chunk = chunk_begin; chunk < chunk_end; ++chunk) {
     for (int tile = 0; tile < tiles; ++tile) {
       const int first = queries * tile / tiles;
@@ -396,9 +400,10 @@ VEC16_FN void ForEachTileChunk(const AttentionArgs& args, int kv_head, int row_b
       Query query[kMaxQueryTile];
       for (int t = 0; t < count; ++t) SetQuery(args, kv_head, row_begin, first + t, query[t]);
       if (tiles > 1 || chunk == chunk_begin) PackQueries(args, query, count, scratch.packed_q);
-      // The first tile's pass brings the next chunk; for the others it is there already.
+      // SPEED ONLY: the first tile's pass brings the next chunk; for the others it is there
+      // already.
       const NextChunk next =
-          tile == 0 ? ChunkAfter(args, row_end - 1, chunk, chunk_end) : NextChunk{nullptr, 0};
+          tile == 0 ? ChunkAfter(args, row_end - 1, chunk) : NextChunk{nullptr, 0};
       float* partial = place(chunk, first);
       TileChunk<Element>(args, kv_head, query, count, chunk, next, scratch, partial, stride);
       done(chunk, first, query, count, partial);
