@@ -157,11 +157,16 @@ Value Repeat(Runtime& runtime, const Value& sequence, int64_t count) {
                         ErrorCode::kResourceExhausted);
   }
   if (size == 0) count = 0;
-  if (!runtime.Spend(static_cast<size_t>(count) * (1 + size / 16))) return {};
+  const auto times = static_cast<size_t>(count);
+  if (!runtime.Spend(1 + times * size / 64)) return {};
   if (sequence.is_string()) {
-    Text text;
-    for (int64_t i = 0; i < count; ++i) text.Append(sequence.AsText());
-    return runtime.MakeString(std::move(text));
+    Text out;
+    Text unit = sequence.AsText();  // doubled from bit to bit of the count
+    for (size_t left = times; left > 0; left >>= 1) {
+      if (left & 1) out.Append(unit);
+      if (left > 1) unit.Append(Text(unit));
+    }
+    return runtime.MakeString(std::move(out));
   }
   const List& list = sequence.AsList();
   std::vector<Value> items;

@@ -22,7 +22,7 @@ namespace hunch::chat {
 // A 10-turn chat takes a few thousand steps and some kB; these bounds leave room for a full context
 // of text and keep a hostile template to about a second and to memory that a server can spare.
 struct RenderLimits {
-  static constexpr size_t kSteps = 20'000'000;
+  static constexpr size_t kSteps = 5'000'000;
   static constexpr size_t kBytes = size_t{256} << 20;  // made in total, freed or not
   static constexpr size_t kOutputBytes = size_t{32} << 20;
   static constexpr int kCallDepth = 600;      // evaluations inside each other
