@@ -14,16 +14,18 @@ namespace {
 
 constexpr int kDemoMaxTokens = 128;
 
-// An edit of a given text: what prompt lookup is made for, and what a model of 135 million
-// parameters can do.
+// An answer that repeats the prompt: what prompt lookup is made for, and what a model of 135
+// million parameters can do (asked to correct or reorder a text, it loses half of it).
 constexpr std::string_view kBuiltInPrompt =
-    "Repeat the following list exactly, then say which planet is the largest.\n\n"
+    "Repeat this list word for word.\n\n"
     "1. Mercury is the planet closest to the Sun.\n"
     "2. Venus is the hottest planet in the solar system.\n"
     "3. Earth is the only planet known to have life.\n"
     "4. Mars is called the Red Planet.\n"
     "5. Jupiter is the largest planet in the solar system.\n"
-    "6. Saturn is famous for its rings.\n";
+    "6. Saturn is famous for its rings.\n"
+    "7. Uranus rotates on its side.\n"
+    "8. Neptune is the planet farthest from the Sun.\n";
 
 struct DemoAnswer {
   RequestOutput output;
