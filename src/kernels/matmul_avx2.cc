@@ -14,16 +14,18 @@ struct Avx2 {
   using F = __m256;   // 8 outputs
   using I = __m256i;  // 8 quads of codes, or 8 int32
   static constexpr int kHalves = 2;
+  static constexpr int kPairGroupsFrom = 0;  // never: the two vectors are one group
 
-  // 16 registers: 8 of codes (4 for types with 16 weights per scale) leave room for 4 (8) rows.
-  template <TensorType type>
-  static constexpr int MaxTile() {
-    constexpr ScaleKind kKind = PackLayoutOf(type).scales;
-    return kKind == ScaleKind::kSuper16 || kKind == ScaleKind::kSuper16Min ? 8 : 4;
-  }
   template <TensorType type>
   static constexpr bool IsSigned() {
     return type == TensorType::kQ8_0 || type == TensorType::kIQ4_NL;
+  }
+  // As measured (Zen 5): where 16-bit sums live through the block, more than 4 rows spill; where
+  // every step widens, more rows pay for the longer unpacking.
+  template <TensorType type>
+  static constexpr int MaxTile() {
+    constexpr ScaleKind kKind = PackLayoutOf(type).scales;
+    return kKind == ScaleKind::kNone || kKind == ScaleKind::kSuper16 || IsSigned<type>() ? 6 : 4;
   }
   template <TensorType type>
   static constexpr int CodeOffset() {
@@ -61,34 +63,62 @@ struct Avx2 {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(levels), v);
   }
 
-  // Pairs of products of one quad in 16 bits.
-  template <TensorType type>
-  HUNCH_INLINE static I Products(I w, const int8_t* q) {
+  HUNCH_INLINE static I BroadcastQuad(const int8_t* q) {
     int32_t four;
     std::memcpy(&four, q, sizeof(four));
-    const I x = _mm256_set1_epi32(four);
-    // A code of -128 has magnitude 128 as an unsigned byte: 2 * 128 * 127 = 32512 still fits.
-    if constexpr (IsSigned<type>())
-      return _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
-    else
-      return _mm256_maddubs_epi16(w, x);
+    I quad = _mm256_set1_epi32(four);
+    asm("" : "+x"(quad));
+    return quad;
   }
-  template <TensorType type, int quads>
-  HUNCH_INLINE static I Dot(const I* w, const int8_t* q, const int32_t* start) {
-    constexpr int kAdd = Addable<type>() < quads ? Addable<type>() : quads;
-    I dot;
-#pragma GCC unroll 8
-    for (int j = 0; j < quads; j += kAdd) {
-      I pairs = Products<type>(w[j], q + 4 * j);
-#pragma GCC unroll 8
-      for (int i = 1; i < kAdd; ++i) {
-        pairs = _mm256_add_epi16(pairs, Products<type>(w[j + i], q + 4 * (j + i)));
-      }
-      const I wide = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
-      dot = j == 0 ? wide : _mm256_add_epi32(dot, wide);
+
+  // Products of one quad, summed in pairs in 16 bits.
+  template <TensorType type>
+  HUNCH_INLINE static I Products(I w, I q) {
+    // A code of -128 has magnitude 128 as an unsigned byte: 2 * 128 * 127 = 32512 still fits.
+    if constexpr (IsSigned<type>()) {
+      return _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(q, w));
+    } else {
+      return _mm256_maddubs_epi16(w, q);
     }
-    if constexpr (CodeOffset<type>() != 0) dot = _mm256_add_epi32(dot, _mm256_set1_epi32(*start));
-    return dot;
+  }
+  HUNCH_INLINE static I Widen(I pairs) { return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)); }
+
+  struct Partial {
+    I pairs;  // 16-bit sums that still fit
+    I wide;   // int32 sums of what was widened
+  };
+  template <TensorType type>
+  HUNCH_INLINE static Partial Begin(const int32_t* /*start*/) {
+    return {_mm256_setzero_si256(), _mm256_setzero_si256()};
+  }
+  template <TensorType type, int step, int steps>
+  HUNCH_INLINE static void Add(Partial& sum, I wa, I wb, I qa, I qb) {
+    constexpr int kAdd = Addable<type>();
+    const I a = Products<type>(wa, qa);
+    const I b = Products<type>(wb, qb);
+    if constexpr (kAdd == 1) {
+      const I wide = _mm256_add_epi32(Widen(a), Widen(b));
+      sum.wide = step == 0 ? wide : _mm256_add_epi32(sum.wide, wide);
+      return;
+    }
+    sum.pairs = 2 * step % kAdd == 0 ? _mm256_add_epi16(a, b)
+                                     : _mm256_add_epi16(_mm256_add_epi16(sum.pairs, a), b);
+    if constexpr (2 * (step + 1) % kAdd == 0 || step + 1 == steps) {
+      const I wide = Widen(sum.pairs);
+      sum.wide = 2 * step < kAdd ? wide : _mm256_add_epi32(sum.wide, wide);
+    }
+  }
+  template <TensorType type>
+  HUNCH_INLINE static void Fence(Partial& sum) {
+    if constexpr (Addable<type>() > 2)
+      asm volatile("" : "+x"(sum.pairs));
+    else
+      asm volatile("" : "+x"(sum.wide));
+  }
+  template <TensorType type>
+  HUNCH_INLINE static I Finish(const Partial& sum, const int32_t* start) {
+    return CodeOffset<type>() == 0 ? sum.wide
+                                   : _mm256_add_epi32(sum.wide, _mm256_set1_epi32(*start));
   }
 
   HUNCH_INLINE static F Zero() { return _mm256_setzero_ps(); }
@@ -128,10 +158,9 @@ struct Avx2 {
       return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(Load16(from)), 16));
     }
   }
-  HUNCH_INLINE static void Store(float* y, int half, int lanes, F v) {
-    const I lane =
-        _mm256_add_epi32(_mm256_set1_epi32(8 * half), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-    _mm256_maskstore_ps(y + 8 * half, _mm256_cmpgt_epi32(_mm256_set1_epi32(lanes), lane), v);
+  HUNCH_INLINE static void Store(float* y, int lanes, F v) {
+    const I lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    _mm256_maskstore_ps(y, _mm256_cmpgt_epi32(_mm256_set1_epi32(lanes), lane), v);
   }
 };
 

@@ -18,10 +18,12 @@ struct Avx512 {
   using F = __m512;   // 16 outputs
   using I = __m512i;  // 16 quads of codes, or 16 int32
   static constexpr int kHalves = 1;
+  static constexpr int kPairGroupsFrom = 4;  // rows
 
+  // 12 integer and 12 fp32 sums of two groups, and room for the codes; 8 rows spill.
   template <TensorType type>
   static constexpr int MaxTile() {
-    return 8;
+    return 6;
   }
   template <TensorType type>
   static constexpr int CodeOffset() {
@@ -55,16 +57,29 @@ struct Avx512 {
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(levels), v);
   }
 
-  template <TensorType type, int quads>
-  HUNCH_INLINE static I Dot(const I* w, const int8_t* q, const int32_t* start) {
-    I dot = CodeOffset<type>() == 0 ? _mm512_setzero_si512() : _mm512_set1_epi32(*start);
-#pragma GCC unroll 8
-    for (int j = 0; j < quads; ++j) {
-      int32_t four;
-      std::memcpy(&four, q + 4 * j, sizeof(four));
-      dot = _mm512_dpbusd_epi32(dot, w[j], _mm512_set1_epi32(four));
-    }
-    return dot;
+  HUNCH_INLINE static I BroadcastQuad(const int8_t* q) {
+    int32_t four;
+    std::memcpy(&four, q, sizeof(four));
+    I quad = _mm512_set1_epi32(four);
+    asm("" : "+v"(quad));  // a register, not one memory operand per use
+    return quad;
+  }
+
+  // The int32 sum itself.
+  using Partial = I;
+  template <TensorType type>
+  HUNCH_INLINE static Partial Begin(const int32_t* start) {
+    return CodeOffset<type>() == 0 ? _mm512_setzero_si512() : _mm512_set1_epi32(*start);
+  }
+  template <TensorType type, int step, int steps>
+  HUNCH_INLINE static void Add(Partial& sum, I wa, I wb, I qa, I qb) {
+    sum = _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(sum, wa, qa), wb, qb);
+  }
+  template <TensorType type>
+  HUNCH_INLINE static void Fence(Partial&) {}
+  template <TensorType type>
+  HUNCH_INLINE static I Finish(Partial sum, const int32_t* /*start*/) {
+    return sum;
   }
 
   HUNCH_INLINE static F Zero() { return _mm512_setzero_ps(); }
@@ -104,8 +119,9 @@ struct Avx512 {
       return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(Load32(from)), 16));
     }
   }
-  HUNCH_INLINE static void Store(float* y, int /*half*/, int lanes, F v) {
-    _mm512_mask_storeu_ps(y, static_cast<__mmask16>((1u << lanes) - 1), v);
+  HUNCH_INLINE static void Store(float* y, int lanes, F v) {
+    const unsigned mask = lanes >= 16 ? 0xFFFF : (1u << lanes) - 1;
+    _mm512_mask_storeu_ps(y, static_cast<__mmask16>(mask), v);
   }
 };
 

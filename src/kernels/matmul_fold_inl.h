@@ -1,0 +1,308 @@
+// One tile of a linear layer: a few rows of activations on one or two groups of quantised weights,
+// folded in the order of docs/numerics.md. See matmul_inl.h for what surrounds it and for `S`.
+//
+// A tile multiplies `vectors` registers' worth of outputs side by side (the two halves of a group
+// on AVX2, two groups on AVX-512), so that one broadcast of four activations feeds two dot
+// instructions: with one, the load ports are the limit (Zen 5, hot: 360 against 420 GMAC/s per
+// core). Weights are unpacked two quads at a time and met by every row at once; that keeps few code
+// registers alive, and the integer sums of all rows in the others.
+#ifndef HUNCH_KERNELS_MATMUL_FOLD_INL_H_
+#define HUNCH_KERNELS_MATMUL_FOLD_INL_H_
+
+#include <immintrin.h>
+
+#include "kernels/matmul_unpack_inl.h"
+#include "kernels/pack_layout.h"
+
+namespace hunch {
+namespace {
+
+constexpr int64_t kSpan = 256;  // weights along K between two preparations of the sums
+
+// What a tile prefetches while it works at byte `at` of its groups: the bytes at from + (at >>
+// shift) of each group, and group_bytes further once `at` has passed `cross`.
+struct Ahead {
+  const std::byte* from;  // null: nothing
+  int shift;
+  int64_t cross;
+};
+
+// The weights of one or two groups and one tile of rows.
+struct Tile {
+  const std::byte* group;
+  int64_t group_bytes;
+  int64_t k;
+  const int8_t* q;
+  const float* scale;
+  const int16_t* sum;
+  const float* f32;
+  float* y;
+  int64_t ldy;
+  int lanes;  // outputs to write
+  Ahead ahead;
+};
+
+// Where vector v of a tile lies, given vector 0: a second half has its own bytes in every 64 (of
+// codes), 32 (of f16) or 16 (of small scales); a second group has everything group_bytes further.
+template <typename S>
+HUNCH_INLINE const std::byte* VectorAt(const std::byte* first, const Tile& t, int v,
+                                       int half_bytes) {
+  return S::kHalves == 2 ? first + half_bytes * v : first + t.group_bytes * v;
+}
+
+// This tile's share of what lies ahead, for `bytes` bytes of work at `at`.
+template <typename S, int vectors>
+HUNCH_INLINE void Prefetch(const Tile& t, int64_t at, int bytes) {
+  if (t.ahead.from == nullptr) return;
+  constexpr int kGroups = vectors / S::kHalves;
+  const std::byte* from = t.ahead.from + (at >> t.ahead.shift);
+  if (kGroups == 2 && at >= t.ahead.cross) from += t.group_bytes;
+#pragma GCC unroll 2
+  for (int g = 0; g < kGroups; ++g) {
+    for (int line = 0; line < bytes >> t.ahead.shift; line += 64) {
+      _mm_prefetch(reinterpret_cast<const char*>(from + line), _MM_HINT_T0);
+    }
+    from += t.group_bytes;
+  }
+}
+
+// What the fold needs of a row's sums over a span, for 8 blocks of 32 or 16 of 16.
+template <int rows>
+struct SpanSums {
+  alignas(64) int32_t start[rows][16];     // -code_offset * sum: where the integer dot starts
+  alignas(64) float min_factor[rows][16];  // float(sum) * a: what multiplies the
+                                           // minimum
+};
+
+template <TensorType type, int code_offset>
+HUNCH_INLINE void PrepareSums(const int16_t* sum, const float* scale, int blocks, int32_t* start,
+                              float* min_factor) {
+  constexpr ScaleKind kKind = PackLayoutOf(type).scales;
+  constexpr bool kMin = kKind == ScaleKind::kBlockMin || kKind == ScaleKind::kSuper32Min;
+  if constexpr (kKind == ScaleKind::kSuper16 || kKind == ScaleKind::kSuper16Min) {
+    for (int h = 0; h < 2; ++h) {
+      const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(sum + 8 * h));
+      const __m256i wide = _mm256_cvtepi16_epi32(half);
+      if constexpr (kKind == ScaleKind::kSuper16) {
+        const __m256i product = _mm256_mullo_epi32(wide, _mm256_set1_epi32(-code_offset));
+        _mm256_store_si256(reinterpret_cast<__m256i*>(start + 8 * h), product);
+      } else {
+        const __m128 four = _mm_loadu_ps(scale + 4 * h);  // a of blocks 4h.., each for two halves
+        const __m256 both = _mm256_permutevar8x32_ps(_mm256_castps128_ps256(four),
+                                                     _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+        _mm256_store_ps(min_factor + 8 * h, _mm256_mul_ps(_mm256_cvtepi32_ps(wide), both));
+      }
+    }
+  } else if (blocks == 8) {
+    const __m256i pairs = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(sum));
+    const __m256i total = _mm256_madd_epi16(pairs, _mm256_set1_epi16(kMin ? 1 : -code_offset));
+    if constexpr (kMin) {
+      _mm256_store_ps(min_factor, _mm256_mul_ps(_mm256_cvtepi32_ps(total), _mm256_loadu_ps(scale)));
+    } else {
+      _mm256_store_si256(reinterpret_cast<__m256i*>(start), total);
+    }
+  } else {
+    for (int b = 0; b < blocks; ++b) {
+      const int total = sum[2 * b] + sum[2 * b + 1];
+      if constexpr (kMin)
+        min_factor[b] = static_cast<float>(total) * scale[b];
+      else
+        start[b] = -code_offset * total;
+    }
+  }
+}
+
+// A tile's rows at one block. Pointers walk from row to row, because `rows` row pointers would not
+// fit the registers.
+template <int rows>
+struct BlockRows {
+  const int8_t* q;     // of row 0
+  const float* scale;  // of row 0
+  int64_t k;
+  const SpanSums<rows>* sums;
+};
+
+// Adds quads first and second of every row to the partial sums; `step` of `steps`.
+template <typename S, TensorType type, int rows, int vectors, int first, int second, int step,
+          int steps>
+HUNCH_INLINE void AddQuads(const Tile& t, const std::byte* codes, const BlockRows<rows>& x,
+                           typename S::Partial (&partial)[rows][vectors]) {
+  typename S::I a[vectors], b[vectors];
+#pragma GCC unroll 2
+  for (int v = 0; v < vectors; ++v) {
+    const std::byte* at = VectorAt<S>(codes, t, v, 32);
+    a[v] = UnpackQuad<S, type, first>(at);
+    b[v] = UnpackQuad<S, type, second>(at);
+  }
+  const int8_t* q = x.q;
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+    const typename S::I qa = S::BroadcastQuad(q + 4 * first);
+    const typename S::I qb = S::BroadcastQuad(q + 4 * second);
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      S::template Add<type, step, steps>(partial[r][v], a[v], b[v], qa, qb);
+    }
+    q += x.k;
+  }
+  // Without the fence the compiler hoists all broadcasts and then spills (AVX2: 112 against 158
+  // GMAC/s).
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) S::template Fence<type>(partial[r][v]);
+  }
+}
+
+// The contract's fold of one scale group: `at` indexes the sums, d and m hold the scales and
+// minima.
+template <typename S, TensorType type, bool min, int rows, int vectors>
+HUNCH_INLINE void Fold(const BlockRows<rows>& x, int at,
+                       const typename S::Partial (&partial)[rows][vectors],
+                       const typename S::F (&d)[vectors], const typename S::F (&m)[vectors],
+                       typename S::F (&acc)[rows][vectors]) {
+  const float* scale = x.scale;
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+    const typename S::F a = S::Broadcast(scale);
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      const typename S::I dot = S::template Finish<type>(partial[r][v], &x.sums->start[r][at]);
+      acc[r][v] = S::Fma(S::ToFloat(dot), S::Mul(d[v], a), acc[r][v]);
+      if constexpr (min) {
+        acc[r][v] = S::Fma(m[v], S::Broadcast(&x.sums->min_factor[r][at]), acc[r][v]);
+      }
+    }
+    scale += x.k / 32;
+  }
+}
+
+template <typename S, TensorType type, int rows, int vectors>
+HUNCH_INLINE void BeginSums(const BlockRows<rows>& x, int at,
+                            typename S::Partial (&partial)[rows][vectors]) {
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      partial[r][v] = S::template Begin<type>(&x.sums->start[r][at]);
+    }
+  }
+}
+
+// 32 weights with one scale (and perhaps one minimum).
+template <typename S, TensorType type, int rows, int vectors>
+HUNCH_INLINE void Fold32(const Tile& t, const std::byte* codes, const BlockRows<rows>& x, int b,
+                         const typename S::F (&d)[vectors], const typename S::F (&m)[vectors],
+                         typename S::F (&acc)[rows][vectors]) {
+  constexpr ScaleKind kKind = PackLayoutOf(type).scales;
+  typename S::Partial partial[rows][vectors];
+  BeginSums<S, type>(x, b, partial);
+  AddQuads<S, type, rows, vectors, 0, 4, 0, 4>(t, codes, x, partial);
+  AddQuads<S, type, rows, vectors, 1, 5, 1, 4>(t, codes, x, partial);
+  AddQuads<S, type, rows, vectors, 2, 6, 2, 4>(t, codes, x, partial);
+  AddQuads<S, type, rows, vectors, 3, 7, 3, 4>(t, codes, x, partial);
+  Fold<S, type, kKind != ScaleKind::kBlock>(x, b, partial, d, m, acc);
+}
+
+// Half a block: 16 weights with a scale (and perhaps a minimum) of their own.
+template <typename S, TensorType type, int rows, int vectors, int half>
+HUNCH_INLINE void Fold16(const Tile& t, const std::byte* codes, const BlockRows<rows>& x, int b,
+                         const typename S::F (&d)[vectors], const typename S::F (&m)[vectors],
+                         typename S::F (&acc)[rows][vectors]) {
+  constexpr ScaleKind kKind = PackLayoutOf(type).scales;
+  constexpr int kFirst = 4 * half;
+  typename S::Partial partial[rows][vectors];
+  BeginSums<S, type>(x, 2 * b + half, partial);
+  AddQuads<S, type, rows, vectors, kFirst, kFirst + 1, 0, 2>(t, codes, x, partial);
+  AddQuads<S, type, rows, vectors, kFirst + 2, kFirst + 3, 1, 2>(t, codes, x, partial);
+  Fold<S, type, kKind == ScaleKind::kSuper16Min>(x, 2 * b + half, partial, d, m, acc);
+}
+
+template <typename S, TensorType type, int rows, int vectors, int half>
+HUNCH_INLINE void FoldSuper16(const Tile& t, const std::byte* codes, const std::byte* small,
+                              const BlockRows<rows>& x, int b, const typename S::F (&d)[vectors],
+                              const typename S::F (&dmin)[vectors],
+                              typename S::F (&acc)[rows][vectors]) {
+  typename S::F scale[vectors], min[vectors];
+#pragma GCC unroll 2
+  for (int v = 0; v < vectors; ++v) {
+    const std::byte* at = VectorAt<S>(small + 16 * half, t, v, 8);
+    if constexpr (PackLayoutOf(type).scales == ScaleKind::kSuper16) {
+      scale[v] = min[v] = S::Mul(d[v], S::WidenI8(at));
+    } else {
+      scale[v] = S::Mul(d[v], S::WidenLowNibbles(at));
+      min[v] = S::Negate(S::Mul(dmin[v], S::WidenHighNibbles(at)));
+    }
+  }
+  Fold16<S, type, rows, vectors, half>(t, codes, x, b, scale, min, acc);
+}
+
+// Block b of a super-block of 256 whose first byte is `chunk`; d and dmin are the super-block's.
+template <typename S, TensorType type, int rows, int vectors>
+HUNCH_INLINE void FoldSuperBlock(const Tile& t, const std::byte* chunk, const BlockRows<rows>& x,
+                                 int b, const typename S::F (&d)[vectors],
+                                 const typename S::F (&dmin)[vectors],
+                                 typename S::F (&acc)[rows][vectors]) {
+  constexpr PackLayout kLayout = PackLayoutOf(type);
+  const std::byte* codes = chunk + kLayout.codes_at + 64 * kLayout.code_bits * b;
+  const std::byte* small = chunk + kLayout.small_at + 32 * b;
+  if constexpr (kLayout.scales == ScaleKind::kSuper32Min) {
+    typename S::F scale[vectors], min[vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      scale[v] = S::Mul(d[v], S::WidenU8(VectorAt<S>(small, t, v, 8)));
+      min[v] = S::Negate(S::Mul(dmin[v], S::WidenU8(VectorAt<S>(small + 16, t, v, 8))));
+    }
+    Fold32<S, type>(t, codes, x, b, scale, min, acc);
+  } else {
+    FoldSuper16<S, type, rows, vectors, 0>(t, codes, small, x, b, d, dmin, acc);
+    FoldSuper16<S, type, rows, vectors, 1>(t, codes, small, x, b, d, dmin, acc);
+  }
+}
+
+template <typename S, TensorType type, int vectors>
+HUNCH_INLINE void LoadScales(const Tile& t, const std::byte* chunk, typename S::F (&d)[vectors],
+                             typename S::F (&m)[vectors]) {
+  constexpr PackLayout kLayout = PackLayoutOf(type);
+  constexpr bool kMin =
+      kLayout.scales != ScaleKind::kBlock && kLayout.scales != ScaleKind::kSuper16;
+#pragma GCC unroll 2
+  for (int v = 0; v < vectors; ++v) {
+    const std::byte* halves = VectorAt<S>(chunk + kLayout.scales_at, t, v, 16);
+    d[v] = S::LoadF16(halves);
+    m[v] = kMin ? S::LoadF16(halves + kGroupHalves) : d[v];
+  }
+}
+
+// All blocks of one span of K, `at` bytes into the group.
+template <typename S, TensorType type, int rows, int vectors>
+HUNCH_INLINE void FoldSpan(const Tile& t, int64_t at, int blocks, BlockRows<rows> x,
+                           typename S::F (&acc)[rows][vectors]) {
+  constexpr PackLayout kLayout = PackLayoutOf(type);
+  constexpr int kCodes = 64 * kLayout.code_bits;
+  typename S::F d[vectors], m[vectors];
+  if constexpr (kLayout.chunk_weights == 256) {
+    Prefetch<S, vectors>(t, at, kLayout.codes_at);
+    LoadScales<S, type>(t, t.group + at, d, m);
+    for (int b = 0; b < 8; ++b) {
+      Prefetch<S, vectors>(t, at + kLayout.codes_at + kCodes * b, kCodes);
+      FoldSuperBlock<S, type>(t, t.group + at, x, b, d, m, acc);
+      x.q += 32;
+      ++x.scale;
+    }
+  } else {
+    for (int b = 0; b < blocks; ++b) {
+      Prefetch<S, vectors>(t, at, kLayout.chunk_bytes);
+      LoadScales<S, type>(t, t.group + at, d, m);
+      Fold32<S, type>(t, t.group + at, x, b, d, m, acc);
+      at += kLayout.chunk_bytes;
+      x.q += 32;
+      ++x.scale;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hunch
+
+#endif  // HUNCH_KERNELS_MATMUL_FOLD_INL_H_
