@@ -1,4 +1,4 @@
-# One libFuzzer program per tests/fuzz/<name>_fuzz.cc, with its corpus in tests/fuzz/corpus/<name>.
+# One libFuzzer program per tests/fuzz/<name>_fuzz.cc, with its corpus in tests/fuzz/corpus/<name>, if it has one.
 # Included by the main file when HUNCH_FUZZ is on (clang only). `fuzz` builds them all. Run:
 #   gguf_fuzz -max_len=4096 NEW_FOLDER tests/fuzz/corpus/gguf
 # The sources are compiled once more, since every one of them has to be instrumented.
@@ -6,7 +6,7 @@ if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "HUNCH_FUZZ needs clang: configure with -DCMAKE_CXX_COMPILER=clang++")
 endif()
 file(GLOB fuzzed_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/quant/*.cc
-  ${CMAKE_SOURCE_DIR}/src/weights/*.cc)
+  ${CMAKE_SOURCE_DIR}/src/weights/*.cc ${CMAKE_SOURCE_DIR}/src/chat/*.cc)
 add_library(hunch_fuzzed STATIC EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/src/base/check.cc ${fuzzed_sources})
 target_include_directories(hunch_fuzzed PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(hunch_fuzzed PUBLIC spdlog::spdlog)
