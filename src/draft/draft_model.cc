@@ -55,7 +55,8 @@ Status DraftModel::Propose(std::span<const TokenId> committed, const ProposeLimi
                            DraftTree& tree) {
   tree.clear();
   const auto unknown = [&](TokenId token) { return token >= vocab_size_; };
-  if (std::any_of(committed.begin() + read_.size(), committed.end(), unknown)) return Ok{};
+  // A padding id of the target's that this model has no row for.
+  if (std::any_of(committed.begin(), committed.end(), unknown)) return Ok{};
   path_.assign(committed.begin(), committed.end());
   const int room = context_ - static_cast<int>(committed.size());
   const int depth = std::min({limits.max_nodes, limits.max_depth, room});

@@ -103,9 +103,11 @@ bool Engine::Step() {
   for (const auto& sequence : active_) {
     if (sequence->over()) continue;
     running.push_back(sequence.get());
+    // The first token is the prompt's pass, even where the prompt's last chunk is one row.
+    const bool may_guess = sequence->request.drafter && sequence->output_tokens() > 0;
+    const int guesses = may_guess ? sequence->request.num_speculative_tokens : 0;
     snapshots.push_back({static_cast<int>(sequence->tokens.size()), sequence->table.committed(),
-                         sequence->tokens_left,
-                         sequence->request.drafter ? sequence->request.num_speculative_tokens : 0});
+                         sequence->tokens_left, guesses});
   }
   if (running.empty()) return false;
   const ForwardLimits& limits = target_.limits();

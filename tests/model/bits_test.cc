@@ -34,6 +34,10 @@ void ExpectSameBits(const std::vector<LogitsRow>& a, const std::vector<LogitsRow
 
 class ModelBits : public testing::TestWithParam<std::string> {
  protected:
+  void SetUp() override {
+    const auto isa = ChooseIsa();
+    if (!isa.ok()) GTEST_SKIP() << isa.error().message;
+  }
   // Empty when the model is absent; the test then skips.
   std::string Path() const {
     if (GetParam() != "smollm2") return TinyModelPath(GetParam());

@@ -1,0 +1,120 @@
+// The lossless suite: drafter x temperature x control, on a fake model and on SmolLM2. With
+// speculation a request gives the same tokens, finish reason and logprobs, to the bit.
+#include "support/lossless.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "support/fake_kv_target.h"
+#include "support/models.h"
+#include "tokenizer/tokenizer.h"
+
+namespace hunch {
+namespace {
+
+using Cell = std::tuple<std::string, std::string, float>;  // drafter, control, temperature
+
+std::string CellName(const testing::TestParamInfo<Cell>& info) {
+  const auto& [drafter, control, temperature] = info.param;
+  return drafter + "_" + control + "_t" + std::to_string(static_cast<int>(temperature * 10));
+}
+const auto kCells =
+    testing::Combine(testing::ValuesIn(LosslessDrafters()), testing::ValuesIn(LosslessControls()),
+                     testing::Values(0.0f, 0.7f, 1.3f));
+
+class LosslessFake : public testing::TestWithParam<Cell> {};
+
+TEST_P(LosslessFake, SameAsPlain) {
+  constexpr int kVocab = 96, kBlocks = 128;
+  constexpr ForwardLimits kLimits = {.max_rows = 24, .max_logit_rows = 9};
+  const FakeTarget fake(kVocab, 5);
+  FakeKvTarget target(fake, kBlocks, kLimits), draft(fake, kBlocks, kLimits);
+  // The smaller model forgets one token in three of what the larger one knows.
+  FakeTarget worse(kVocab, 5);
+  for (size_t position = 0; position < 2000; position += 3) {
+    worse.Force(position, static_cast<TokenId>(position % kVocab));
+  }
+  FakeKvTarget smaller(worse, kBlocks, kLimits);
+  // Random tokens, then the kind of text that the target goes on with.
+  std::vector<TokenId> prompt = fake.Prompt(12);
+  std::mt19937 random(9);
+  for (int i = 0; i < 24; ++i) prompt.push_back(static_cast<TokenId>(random() % kVocab));
+  const auto& [drafter, control, temperature] = GetParam();
+  LosslessCell cell({.target = &target,
+                     .draft = &draft,
+                     .smaller = &smaller,
+                     .vocab_size = kVocab,
+                     .kv_blocks = kBlocks,
+                     .end_tokens = {kVocab - 1},
+                     .prompt = prompt},
+                    drafter, control, temperature, 48);
+  cell.Check(24);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cells, LosslessFake, kCells, CellName);
+
+// One loaded SmolLM2 for all cells.
+class RealSubject {
+ public:
+  static RealSubject* Get() {
+    static RealSubject* const subject = [] {
+      const auto path = ModelPath("smollm2");
+      return path ? new RealSubject(*path) : nullptr;
+    }();
+    return subject;
+  }
+  const Subject& subject() const { return subject_; }
+
+ private:
+  static constexpr int kBlocks = 96;
+
+  explicit RealSubject(const std::string& path) : pool_(2) {
+    std::shared_ptr<const GgufFile> file = GgufFile::Open(path).value();
+    tokenizer_ = Tokenizer::Create(*file).value();
+    model_ = Model::Load(file, pool_, {.max_rows = 64, .max_logit_rows = 9}).value();
+    const auto target = [&] {
+      return std::make_unique<ModelTarget>(
+          *model_, ModelKv::Create(model_->config(), KvType::kF16, kBlocks).value());
+    };
+    target_ = target();
+    draft_ = target();
+    subject_ = {
+        .target = target_.get(),
+        .draft = draft_.get(),
+        .smaller = nullptr,
+        .vocab_size = tokenizer_->vocab_size(),
+        .kv_blocks = kBlocks,
+        .end_tokens = tokenizer_->end_tokens(),
+        .prompt = tokenizer_->Encode("one two three four five six seven, one two three four "
+                                     "five six seven, one two three four",
+                                     false)};
+  }
+
+  ThreadPool pool_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<ModelTarget> target_, draft_;
+  Subject subject_;
+};
+
+class LosslessSmolLM2 : public testing::TestWithParam<Cell> {};
+
+TEST_P(LosslessSmolLM2, SameAsPlain) {
+  RealSubject* const real = RealSubject::Get();
+  if (real == nullptr) GTEST_SKIP() << "model smollm2 is not in the model folder";
+  const auto& [drafter, control, temperature] = GetParam();
+  LosslessCell(real->subject(), drafter, control, temperature, 20).Check(12);
+}
+
+// A real draft model needs a second real model: the Qwen pair has its own test.
+INSTANTIATE_TEST_SUITE_P(Cells, LosslessSmolLM2,
+                         testing::Combine(testing::Values("ngram", "chained", "self", "scripted",
+                                                          "random", "adversarial"),
+                                          testing::ValuesIn(LosslessControls()),
+                                          testing::Values(0.0f, 0.7f, 1.3f)),
+                         CellName);
+
+}  // namespace
+}  // namespace hunch

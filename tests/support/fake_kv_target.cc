@@ -1,0 +1,43 @@
+#include "support/fake_kv_target.h"
+
+#include <algorithm>
+
+namespace hunch {
+
+const float* FakeKvTarget::Forward(std::span<const SequenceRows> sequences) {
+  ++passes;
+  logits_.clear();
+  int pass_rows = 0, logit_rows = 0;
+  for (const SequenceRows& sequence : sequences) {
+    const int count = static_cast<int>(sequence.tokens.size());
+    pass_rows += count;
+    for (int row = 0; row < count; ++row) {
+      Slot(sequence.blocks, sequence.committed + row) = sequence.tokens[row];
+    }
+    for (int row = sequence.logits_from; row < count; ++row) {
+      std::vector<TokenId> path;
+      for (int at = row; at >= 0; at = sequence.parents.empty() ? at - 1 : sequence.parents[at]) {
+        path.push_back(Slot(sequence.blocks, sequence.committed + at));
+      }
+      std::vector<TokenId> prefix;
+      for (int slot = 0; slot < sequence.committed; ++slot) {
+        prefix.push_back(Slot(sequence.blocks, slot));
+      }
+      prefix.insert(prefix.end(), path.rbegin(), path.rend());
+      logits_.resize(logits_.size() + vocab());
+      fake_.Row(prefix, std::span(logits_).last(vocab()));
+      ++logit_rows;
+    }
+  }
+  rows += pass_rows;
+  HUNCH_CHECK_LE(pass_rows, limits_.max_rows);
+  HUNCH_CHECK_LE(logit_rows, limits_.max_logit_rows);
+  return logits_.data();
+}
+
+void FakeKvTarget::MoveSlot(std::span<const int32_t> blocks, int from, int to) {
+  if (from != to) ++moves;
+  Slot(blocks, to) = Slot(blocks, from);
+}
+
+}  // namespace hunch

@@ -1,0 +1,79 @@
+// One cell of the lossless suite: the same request decoded plainly and with a drafter, on one
+// target, through the engine. Not thread safe.
+#ifndef HUNCH_TESTS_SUPPORT_LOSSLESS_H_
+#define HUNCH_TESTS_SUPPORT_LOSSLESS_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace hunch {
+
+// A target with everything that its requests need.
+struct Subject {
+  Target* target = nullptr;
+  Target* draft = nullptr;    // the same model with another KV memory
+  Target* smaller = nullptr;  // a worse model with the same vocabulary; may be null
+  int vocab_size = 0;
+  int kv_blocks = 0;
+  std::vector<TokenId> end_tokens;
+  std::vector<TokenId> prompt;
+};
+
+// The drafters of the suite, by name: ngram, draft_model (the smaller one), chained, self,
+// scripted, random, adversarial.
+std::vector<std::string> LosslessDrafters();
+// What is asked of the request besides its temperature: none, penalties, top_p, logit_bias,
+// stop_string, end_token, max_tokens, context_end. The last four end the output at a chosen token.
+std::vector<std::string> LosslessControls();
+
+struct LosslessRun {
+  std::vector<TokenId> output;
+  std::vector<TokenChoice> choices;
+  std::vector<bool> guessed;  // per token of the output
+  FinishReason reason = FinishReason::kNone;
+  EngineStats stats;
+};
+
+class LosslessCell {
+ public:
+  LosslessCell(const Subject& subject, std::string drafter, std::string control, float temperature,
+               int output_tokens)
+      : subject_(subject),
+        drafter_(std::move(drafter)),
+        control_(std::move(control)),
+        temperature_(temperature),
+        output_tokens_(output_tokens) {}
+
+  // Runs seeds until the cell has seen an accepted and a rejected guess (and, for controls that end
+  // the output, an end inside an accepted path), at most `seeds`; every run must equal plain
+  // decoding. Reports by gtest.
+  void Check(int seeds);
+
+ private:
+  struct Plan {
+    SamplingParams params;
+    std::vector<TokenId> end_tokens;
+    int max_model_len;
+    std::optional<TokenId> stop_at;  // the token that stands for a stop string
+  };
+  Plan PlanFor(uint64_t seed, const std::vector<TokenId>& free_output, size_t end_at) const;
+  LosslessRun Run(const Plan& plan, std::unique_ptr<Drafter> drafter) const;
+  std::unique_ptr<Drafter> MakeDrafter(const Plan& plan, const LosslessRun& plain, uint64_t seed);
+  void CheckRun(const Plan& plan, uint64_t seed);
+
+  Subject subject_;
+  std::string drafter_, control_;
+  float temperature_;
+  int output_tokens_;
+  std::unique_ptr<BlockPool> draft_pool_;  // of the last drafter
+  int64_t accepted_ = 0, rejected_ = 0, ended_inside_ = 0;
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_TESTS_SUPPORT_LOSSLESS_H_
