@@ -11,20 +11,20 @@ namespace hunch {
 
 struct SamplingParams {
   // 0 is greedy. The chosen token is argmax(processed logit / temperature + keyed Gumbel noise).
-  float temperature = 0.0f;  // >= 0
-  float top_p = 1.0f;        // (0, 1]
-  int top_k = 0;             // 0 or -1: off
-  float min_p = 0.0f;        // [0, 1]
-  float typical_p = 1.0f;    // (0, 1], arXiv 2202.00666
-  float repetition_penalty = 1.0f;  // > 0; over prompt and output
-  float presence_penalty = 0.0f;    // [-2, 2]; over the output
-  float frequency_penalty = 0.0f;   // [-2, 2]; over the output
+  float temperature = 0.0f;                           // >= 0
+  float top_p = 1.0f;                                 // (0, 1]
+  int top_k = 0;                                      // 0 or -1: off
+  float min_p = 0.0f;                                 // [0, 1]
+  float typical_p = 1.0f;                             // (0, 1], arXiv 2202.00666
+  float repetition_penalty = 1.0f;                    // > 0; over prompt and output
+  float presence_penalty = 0.0f;                      // [-2, 2]; over the output
+  float frequency_penalty = 0.0f;                     // [-2, 2]; over the output
   std::vector<std::pair<int32_t, float>> logit_bias;  // token -> added to its logit, [-100, 100]
   std::vector<int32_t> banned_tokens;
-  int min_tokens = 0;   // no end token before this many output tokens
-  int max_tokens = -1;  // -1: until the context is full
-  uint64_t seed = 0;    // keys the noise
-  uint32_t choice = 0;  // which of a request's n choices; keys the noise
+  int min_tokens = 0;             // no end token before this many output tokens
+  int max_tokens = -1;            // -1: until the context is full
+  uint64_t seed = 0;              // keys the noise
+  uint32_t choice = 0;            // which of a request's n choices; keys the noise
   std::vector<std::string> stop;  // text that ends the output and is not part of it
   std::vector<int32_t> stop_token_ids;
   bool ignore_eos = false;

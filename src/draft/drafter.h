@@ -1,6 +1,6 @@
 // The Drafter interface: four verbs. A drafter influences the output only through the tree that it
-// hands over, and the target checks every node: a wrong, slow, empty or failing one costs time, never text.
-// One drafter serves one sequence at a time. Not thread safe.
+// hands over, and the target checks every node: a wrong, slow, empty or failing one costs time,
+// never text. One drafter serves one sequence at a time. Not thread safe.
 #ifndef HUNCH_DRAFT_DRAFTER_H_
 #define HUNCH_DRAFT_DRAFTER_H_
 
@@ -15,9 +15,9 @@
 namespace hunch {
 
 struct ProposeLimits {
-  int max_nodes;                // of the tree, over all branches
-  int max_depth;                // tokens that could still be committed beyond the target's own one
-  float min_path_probability;   // 0: no limit
+  int max_nodes;               // of the tree, over all branches
+  int max_depth;               // tokens that could still be committed beyond the target's own one
+  float min_path_probability;  // 0: no limit
 };
 
 class Drafter {
@@ -27,10 +27,12 @@ class Drafter {
   // A new sequence begins. `prompt` is copied or read only during the call; `params` key the noise.
   // An error drops the drafter for this request.
   virtual Status Start(std::span<const TokenId> prompt, const SamplingParams& params) = 0;
-  // Fills `tree` (cleared first) with guesses at what follows `committed`; an empty tree is an answer.
+  // Fills `tree` (cleared first) with guesses at what follows `committed`; an empty tree is an
+  // answer.
   virtual Status Propose(std::span<const TokenId> committed, const ProposeLimits& limits,
                          DraftTree& tree) = 0;
-  // What became of the last tree: `path` are the accepted nodes. `committed` is the sequence after the step.
+  // What became of the last tree: `path` are the accepted nodes. `committed` is the sequence after
+  // the step.
   virtual void Observe(const DraftTree& tree, std::span<const int32_t> path,
                        std::span<const TokenId> committed) = 0;
   // The sequence is over; everything that belonged to it is dropped.

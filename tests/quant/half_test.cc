@@ -92,7 +92,8 @@ __attribute__((target("f16c"))) uint16_t NarrowByF16c(float value) {
 __attribute__((target("f16c"))) float WidenByF16c(uint16_t half) { return _cvtsh_ss(half); }
 
 TEST(Half, EqualsF16cBitForBit) {
-  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "no F16C (every CPU with AVX2 has it; clang 14 cannot ask for f16c)";
+  if (!__builtin_cpu_supports("avx2"))
+    GTEST_SKIP() << "no F16C (every CPU with AVX2 has it; clang 14 cannot ask for f16c)";
   for (uint32_t half = 0; half < 65536; ++half) {
     const auto bits = static_cast<uint16_t>(half);
     ASSERT_EQ(Bits(F16ToF32(bits)), Bits(WidenByF16c(bits))) << half;
