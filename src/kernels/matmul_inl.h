@@ -134,6 +134,7 @@ HUNCH_INLINE void MultiplyPanel(const MatMulArgs& args, int64_t g, int64_t begin
   static constexpr Tiles<S, type, vectors> kTiles;
   constexpr int kMax = Tiles<S, type, vectors>::kMax;
   constexpr int kGroups = vectors / S::kHalves;
+  constexpr bool kPlain = PackLayoutOf(type).scales == ScaleKind::kNone;
   // Tiles of almost equal size: 9 rows are 5 + 4, not 8 + 1.
   const int64_t tiles = (rows + kMax - 1) / kMax;
   const std::byte* group = args.weights + g * args.group_bytes;
@@ -145,10 +146,10 @@ HUNCH_INLINE void MultiplyPanel(const MatMulArgs& args, int64_t g, int64_t begin
         {.group = group,
          .group_bytes = args.group_bytes,
          .k = args.k,
-         .q = args.q + first * args.k,
-         .scale = args.scale + first * args.k / 32,
-         .sum = args.sum + first * args.k / 16,
-         .f32 = args.f32 + first * args.k,
+         .q = kPlain ? nullptr : args.q + first * args.k,
+         .scale = kPlain ? nullptr : args.scale + first * args.k / 32,
+         .sum = kPlain ? nullptr : args.sum + first * args.k / 16,
+         .f32 = kPlain ? args.f32 + first * args.k : nullptr,
          .y = args.y + first * args.ldy + 16 * g,
          .ldy = args.ldy,
          .lanes = 16 * (kGroups - 1) + (last ? args.last_rows : 16),

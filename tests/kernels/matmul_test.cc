@@ -87,6 +87,24 @@ TEST_P(MatMulEachType, GroupRangesWriteTheirOutputsOnly) {
   }
 }
 
+TEST_P(MatMulEachType, ReadsOnlyTheActivationsOfItsKind) {
+  const TensorType type = GetParam();
+  const PackedMatrix w = PackOrDie(type, 48, 256, RandomWeights(type, 48, 256, 19));
+  TestActs acts(9, 256, 20);
+  ActRows needed = acts.All();
+  if (UsesQuantizedActs(type)) {
+    needed.f32 = nullptr;
+  } else {
+    needed.q = nullptr;
+    needed.scale = nullptr;
+    needed.sum = nullptr;
+  }
+  for (Isa isa : SupportedIsas()) {
+    ExpectSame(Multiply(isa, w, acts.All()), Multiply(isa, w, needed), 48,
+               std::string(IsaName(isa)));
+  }
+}
+
 TEST_P(MatMulEachType, ExtremeCodesAndActivationsAreExact) {
   const TensorType type = GetParam();
   const int64_t n = 16, k = 512;
