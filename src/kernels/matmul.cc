@@ -58,6 +58,8 @@ void MatMul(const PackedMatrix& w, const ActRows& x, float* y, int64_t ldy, int6
   RunMatMul(ActiveKernels(), w, x, y, ldy, group_begin, group_end);
 }
 
+std::string_view MatMulIsaName() { return ActiveKernels().isa; }
+
 void MatMulOn(Isa isa, const PackedMatrix& w, const ActRows& x, float* y, int64_t ldy,
               int64_t group_begin, int64_t group_end) {
   RunMatMul(KernelsFor(isa), w, x, y, ldy, group_begin, group_end);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/aligned_buffer.h"
 #include "base/isa.h"
@@ -70,6 +71,9 @@ bool UsesQuantizedActs(TensorType type);
 // y + r * ldy + n. Outputs past rows() are not written.
 void MatMul(const PackedMatrix& w, const ActRows& x, float* y, int64_t ldy, int64_t group_begin,
             int64_t group_end);
+// The name of the instruction set whose kernels MatMul and QuantizeRow run, from those kernels
+// themselves: the evidence that a forced HUNCH_ISA was obeyed.
+std::string_view MatMulIsaName();
 // The same on a stated instruction set, for tests.
 void MatMulOn(Isa isa, const PackedMatrix& w, const ActRows& x, float* y, int64_t ldy,
               int64_t group_begin, int64_t group_end);

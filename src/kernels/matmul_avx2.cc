@@ -167,7 +167,7 @@ struct Avx2 {
 }  // namespace
 
 const MatMulKernels& MatMulKernelsAvx2() {
-  static constexpr MatMulKernels kKernels = {MatMulSimd<Avx2>, QuantizeRowSimd};
+  static constexpr MatMulKernels kKernels = {"avx2", MatMulSimd<Avx2>, QuantizeRowSimd};
   return kKernels;
 }
 

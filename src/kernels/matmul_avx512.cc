@@ -128,7 +128,7 @@ struct Avx512 {
 }  // namespace
 
 const MatMulKernels& MatMulKernelsAvx512() {
-  static constexpr MatMulKernels kKernels = {MatMulSimd<Avx512>, QuantizeRowSimd};
+  static constexpr MatMulKernels kKernels = {"avx512", MatMulSimd<Avx512>, QuantizeRowSimd};
   return kKernels;
 }
 

@@ -28,6 +28,7 @@ struct MatMulArgs {
 };
 
 struct MatMulKernels {
+  const char* isa;  // as IsaName spells it
   void (*mat_mul)(const MatMulArgs&);
   void (*quantize_row)(const float* x, int64_t k, int8_t* q, float* scale, int16_t* sum);
 };

@@ -109,7 +109,7 @@ void QuantizeRowRef(const float* x, int64_t k, int8_t* q, float* scale, int16_t*
 }  // namespace
 
 const MatMulKernels& MatMulKernelsRef() {
-  static constexpr MatMulKernels kernels = {MatMulRef, QuantizeRowRef};
+  static constexpr MatMulKernels kernels = {"ref", MatMulRef, QuantizeRowRef};
   return kernels;
 }
 

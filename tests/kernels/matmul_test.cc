@@ -175,5 +175,16 @@ TEST_P(MatMulEachType, RefIsCloseToDouble) {
 INSTANTIATE_TEST_SUITE_P(Types, MatMulEachType, testing::ValuesIn(AllTypes()),
                          [](const auto& info) { return TypeName(info.param); });
 
+TEST(MatMulDispatch, RunsTheActiveIsa) {
+  // With HUNCH_ISA forced, ActiveIsa() is the forced one (base/isa.h).
+  EXPECT_EQ(MatMulIsaName(), IsaName(ActiveIsa()));
+  const PackedMatrix w =
+      PackOrDie(TensorType::kQ4_K, 64, 256, RandomWeights(TensorType::kQ4_K, 64, 256, 23));
+  TestActs acts(5, 256, 24);
+  std::vector<float> y(5 * 64);
+  MatMul(w, acts.All(), y.data(), 64, 0, w.groups());
+  ExpectSame(Multiply(ActiveIsa(), w, acts.All()), y, 64, "active");
+}
+
 }  // namespace
 }  // namespace hunch
