@@ -2,7 +2,6 @@
 // which costs a fraction of a fork-join each (a 30-layer model has over 200 phases).
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "model/model.h"
 #include "model/scratch.h"
@@ -32,84 +31,102 @@ Result<std::unique_ptr<Model>> Model::Load(std::shared_ptr<const GgufFile> file,
   return model;
 }
 
-// One pass over one batch, seen from every thread of the pool.
+// One pass over one batch, phase after phase.
 class ForwardPass {
  public:
   ForwardPass(const ModelConfig& config, const ModelWeights& weights, Model::Scratch& scratch,
-              std::span<const SequenceRows> sequences, ModelKv& kv, std::span<const HiddenTap> taps)
-      : c_(config), w_(weights), s_(scratch), sequences_(sequences), kv_(kv), taps_(taps) {
-    PlanRows();
-  }
+              ThreadPool& pool, std::span<const SequenceRows> sequences, ModelKv& kv,
+              std::span<const HiddenTap> taps)
+      : c_(config),
+        w_(weights),
+        s_(scratch),
+        pool_(pool),
+        sequences_(sequences),
+        kv_(kv),
+        taps_(taps) {}
 
-  void Run(int thread, int threads) {
-    const Range rows = Partition(row_count(), thread, threads);
-    for (int64_t r = rows.begin; r < rows.end; ++r) {
+  void Run() {
+    PlanRows();
+    EachRow(row_count(), [&](int64_t r) {
       w_.Embed(s_.rows[r].token, s_.x + r * c_.hidden);
       RopeAngles(s_.rows[r].position, c_.rope_frequencies.data(), c_.rope_pairs(),
                  s_.cos_sin + r * 2 * c_.rope_pairs());
-    }
+    });
     for (int index = 0; index < c_.layers; ++index) {
       const LayerWeights& layer = w_.layers[index];
-      Norm(layer.attn_norm, NeedsQuantized({&layer.q, &layer.k, &layer.v}), rows);
-      Barrier(threads);
-      AttentionBlock(layer, kv_.layer(index), rows, thread, threads);
-      AddResidual(rows);
-      Norm(layer.ffn_norm, NeedsQuantized({&layer.gate, &layer.up}), rows);
-      Barrier(threads);
-      FeedForwardBlock(layer, thread, threads);
-      AddResidual(rows);
-      CopyTaps(index, s_.x, rows);
+      const bool quantize = NeedsQuantized({&layer.q, &layer.k, &layer.v});
+      EachRow(row_count(), [&](int64_t r) {
+        if (index > 0) AddResidual(r, index - 1);
+        Norm(r, r, layer.attn_norm, quantize);
+      });
+      AttentionBlock(layer, kv_.layer(index));
+      EachRow(row_count(), [&](int64_t r) {
+        AddInPlace(s_.x + r * c_.hidden, s_.projected + r * c_.hidden, c_.hidden);
+        Norm(r, r, layer.ffn_norm, NeedsQuantized({&layer.gate, &layer.up}));
+      });
+      FeedForwardBlock(layer);
     }
-    Logits(rows, thread, threads);
+    EachRow(row_count(), [&](int64_t r) { AddResidual(r, c_.layers - 1); });
+    Logits();
   }
 
  private:
   int64_t row_count() const { return static_cast<int64_t>(s_.rows.size()); }
-  void Barrier(int threads) { s_.barrier.Wait(threads); }
+
+  // fn(row) for every row, shared out; a single row is not worth a hand-off.
+  template <typename Fn>
+  void EachRow(int64_t rows, Fn&& fn) {
+    if (rows == 1) return fn(int64_t{0});
+    pool_.Run([&](int share, int shares) {
+      const Range range = Partition(rows, share, shares);
+      for (int64_t r = range.begin; r < range.end; ++r) fn(r);
+    });
+  }
 
   void PlanRows();
   void PlanSequence(int sequence);
   RowView ViewOf(const SequenceRows& sequence, int row);
 
-  // normed = RmsNorm(x), quantised for the linear layers that follow.
-  void Norm(const std::vector<float>& weight, bool quantize, Range rows) {
-    for (int64_t r = rows.begin; r < rows.end; ++r) {
-      RmsNorm(s_.x + r * c_.hidden, weight.data(), c_.norm_eps, c_.hidden,
-              s_.normed.f32 + r * c_.hidden);
-      if (quantize) s_.normed.Quantize(static_cast<int>(r), 0, c_.hidden);
-    }
+  // normed[to] = RmsNorm(x[from]), quantised for the linear layers that follow.
+  void Norm(int64_t from, int64_t to, const std::vector<float>& weight, bool quantize) {
+    RmsNorm(s_.x + from * c_.hidden, weight.data(), c_.norm_eps, c_.hidden,
+            s_.normed.f32 + to * c_.hidden);
+    if (quantize) s_.normed.Quantize(static_cast<int>(to), 0, c_.hidden);
   }
 
-  void AddResidual(Range rows) {
-    AddInPlace(s_.x + rows.begin * c_.hidden, s_.projected + rows.begin * c_.hidden,
-               (rows.end - rows.begin) * c_.hidden);
+  // The feed-forward block's output of `layer` joins the residual stream.
+  void AddResidual(int64_t r, int layer) {
+    AddInPlace(s_.x + r * c_.hidden, s_.projected + r * c_.hidden, c_.hidden);
+    CopyTaps(r, layer, s_.x + r * c_.hidden);
   }
 
-  void CopyTaps(int layer, const float* hidden, Range rows) {
+  void CopyTaps(int64_t r, int layer, const float* hidden) {
     for (const HiddenTap& tap : taps_) {
-      if (tap.layer != layer) continue;
-      std::memcpy(tap.out + rows.begin * c_.hidden, hidden + rows.begin * c_.hidden,
-                  (rows.end - rows.begin) * c_.hidden * sizeof(float));
+      if (tap.layer == layer) std::copy_n(hidden, c_.hidden, tap.out + r * c_.hidden);
     }
   }
 
-  // y[rows][w.rows()] = acts w^T, this thread's share of the output rows.
-  void Linear(const PackedMatrix& w, const ActBuffer& acts, int rows, float* y, int thread,
-              int threads) {
-    const Range groups = Partition(w.groups(), thread, threads);
-    MatMul(w, acts.View(rows), y, w.rows(), groups.begin, groups.end);
+  // y[rows][w.rows()] = acts w^T, one share of the output rows.
+  void Linear(const PackedMatrix& w, const ActBuffer& acts, int64_t rows, float* y, int share,
+              int shares) {
+    const Range groups = Partition(w.groups(), share, shares);
+    MatMul(w, acts.View(static_cast<int>(rows)), y, w.rows(), groups.begin, groups.end);
   }
 
-  void AttentionBlock(const LayerWeights& layer, const KvLayer& kv, Range rows, int thread,
-                      int threads);
+  AttentionArgs ArgsOf(const AttentionTile& tile, const KvLayer& kv) const;
+  void AttentionBlock(const LayerWeights& layer, const KvLayer& kv);
   void FinishQkv(const LayerWeights& layer, const KvLayer& kv, int64_t r);
-  void Attend(const KvLayer& kv, bool quantize, int thread, int threads);
-  void FeedForwardBlock(const LayerWeights& layer, int thread, int threads);
-  void Logits(Range rows, int thread, int threads);
+  void Attend(const KvLayer& kv, bool quantize);
+  bool AttendByChunks(const KvLayer& kv, bool quantize);
+  void QuantizeAttended(const AttentionTile& tile, int kv_head);
+  void FeedForwardBlock(const LayerWeights& layer);
+  void GateAndUp(const LayerWeights& layer, int share, int shares);
+  void Logits();
 
   const ModelConfig& c_;
   const ModelWeights& w_;
   Model::Scratch& s_;
+  ThreadPool& pool_;
   std::span<const SequenceRows> sequences_;
   ModelKv& kv_;
   std::span<const HiddenTap> taps_;
@@ -166,20 +183,25 @@ RowView ForwardPass::ViewOf(const SequenceRows& sequence, int row) {
           depth - contiguous};
 }
 
-void ForwardPass::AttentionBlock(const LayerWeights& layer, const KvLayer& kv, Range rows,
-                                 int thread, int threads) {
-  const int count = static_cast<int>(row_count());
-  Linear(layer.q, s_.normed, count, s_.q, thread, threads);
-  Linear(layer.k, s_.normed, count, s_.k, thread, threads);
-  Linear(layer.v, s_.normed, count, s_.v, thread, threads);
-  Barrier(threads);
-  for (int64_t r = rows.begin; r < rows.end; ++r) FinishQkv(layer, kv, r);
-  Barrier(threads);
+void ForwardPass::AttentionBlock(const LayerWeights& layer, const KvLayer& kv) {
+  pool_.Run([&](int share, int shares) {
+    Linear(layer.q, s_.normed, row_count(), s_.q, share, shares);
+    Linear(layer.k, s_.normed, row_count(), s_.k, share, shares);
+    Linear(layer.v, s_.normed, row_count(), s_.v, share, shares);
+  });
+  EachRow(row_count(), [&](int64_t r) { FinishQkv(layer, kv, r); });
   const bool quantize = NeedsQuantized({&layer.o});
-  Attend(kv, quantize, thread, threads);
-  Barrier(threads);
-  Linear(layer.o, s_.attended, count, s_.projected, thread, threads);
-  Barrier(threads);
+  // Whole activation blocks per KV head can be quantised where they were made; thinner ones wait
+  // for all.
+  const bool fused = quantize && c_.q_size() / c_.kv_heads % kActBlock == 0;
+  if (!AttendByChunks(kv, fused)) Attend(kv, fused);
+  if (quantize && !fused) {
+    EachRow(row_count(),
+            [&](int64_t r) { s_.attended.Quantize(static_cast<int>(r), 0, c_.q_size()); });
+  }
+  pool_.Run([&](int share, int shares) {
+    Linear(layer.o, s_.attended, row_count(), s_.projected, share, shares);
+  });
 }
 
 // Bias, per-head norm (qwen3), rotation, and the store to the cache.
@@ -206,81 +228,111 @@ void ForwardPass::FinishQkv(const LayerWeights& layer, const KvLayer& kv, int64_
   KvStore(kv, s_.rows[r].block, s_.rows[r].slot_in_block, k, v);
 }
 
-void ForwardPass::Attend(const KvLayer& kv, bool quantize, int thread, int threads) {
-  const int q_size = c_.q_size();
-  const int shared = q_size / c_.kv_heads;  // columns of the query heads of one KV head
-  // Whole activation blocks per KV head can be quantised where they were made; thinner ones wait
-  // for all.
-  const bool fused = shared % kActBlock == 0;
-  const int items = static_cast<int>(s_.tiles.size()) * c_.kv_heads;
-  for (int item = thread; item < items; item += threads) {
-    const AttentionTile& tile = s_.tiles[item / c_.kv_heads];
-    const int kv_head = item % c_.kv_heads;
-    const AttentionArgs args = {.layer = kv,
-                                .blocks = sequences_[tile.sequence].blocks.data(),
-                                .q = s_.q + tile.begin * q_size,
-                                .out = s_.attended.f32 + tile.begin * q_size,
-                                .views = s_.views.data() + tile.begin,
-                                .rows = tile.end - tile.begin,
-                                .heads = c_.heads,
-                                .scale = 1.0f / std::sqrt(static_cast<float>(c_.head_dim))};
-    Attention(args, kv_head, 0, args.rows, s_.attention + thread * s_.attention_bytes);
-    if (!quantize || !fused) continue;
-    for (int r = tile.begin; r < tile.end; ++r) {
-      s_.attended.Quantize(r, kv_head * shared, (kv_head + 1) * shared);
-    }
-  }
-  if (!quantize || fused) return;
-  Barrier(threads);
-  const Range rows = Partition(row_count(), thread, threads);
-  for (int64_t r = rows.begin; r < rows.end; ++r)
-    s_.attended.Quantize(static_cast<int>(r), 0, q_size);
+AttentionArgs ForwardPass::ArgsOf(const AttentionTile& tile, const KvLayer& kv) const {
+  return {.layer = kv,
+          .blocks = sequences_[tile.sequence].blocks.data(),
+          .q = s_.q + tile.begin * c_.q_size(),
+          .out = s_.attended.f32 + tile.begin * c_.q_size(),
+          .views = s_.views.data() + tile.begin,
+          .rows = tile.end - tile.begin,
+          .heads = c_.heads,
+          .scale = 1.0f / std::sqrt(static_cast<float>(c_.head_dim))};
 }
 
-void ForwardPass::FeedForwardBlock(const LayerWeights& layer, int thread, int threads) {
-  const int count = static_cast<int>(row_count());
-  const bool quantize = NeedsQuantized({&layer.down});
-  // Shares are whole activation blocks (two groups), so each thread gates and quantises what it
-  // computed.
-  constexpr int kGroupsPerShare = kActBlock / kGroupRows;
-  const int64_t shares = (layer.gate.groups() + kGroupsPerShare - 1) / kGroupsPerShare;
-  const Range share = Partition(shares, thread, threads);
-  const int64_t begin = share.begin * kGroupsPerShare;
-  const int64_t end = std::min(share.end * kGroupsPerShare, layer.gate.groups());
-  MatMul(layer.gate, s_.normed.View(count), s_.gated.f32, c_.ffn, begin, end);
-  MatMul(layer.up, s_.normed.View(count), s_.up, c_.ffn, begin, end);
+void ForwardPass::QuantizeAttended(const AttentionTile& tile, int kv_head) {
+  const int columns = c_.q_size() / c_.kv_heads;
+  for (int r = tile.begin; r < tile.end; ++r) {
+    s_.attended.Quantize(r, kv_head * columns, (kv_head + 1) * columns);
+  }
+}
+
+void ForwardPass::Attend(const KvLayer& kv, bool quantize) {
+  const int items = static_cast<int>(s_.tiles.size()) * c_.kv_heads;
+  pool_.Run([&](int share, int shares) {
+    // Rows of a prompt see more the later they come, so tiles are dealt out in turn.
+    for (int item = share; item < items; item += shares) {
+      const AttentionTile& tile = s_.tiles[item / c_.kv_heads];
+      const int kv_head = item % c_.kv_heads;
+      const AttentionArgs args = ArgsOf(tile, kv);
+      Attention(args, kv_head, 0, args.rows, s_.attention + share * s_.attention_bytes);
+      if (quantize) QuantizeAttended(tile, kv_head);
+    }
+  });
+}
+
+// A single tile over a long context: its few KV heads would not share out evenly (3 on 2 threads
+// are 2:1), so chunks of positions are dealt out too, with the same bits. False: not such a case.
+bool ForwardPass::AttendByChunks(const KvLayer& kv, bool quantize) {
+  if (s_.tiles.size() != 1 || pool_.size() == 1) return false;
+  const AttentionTile& tile = s_.tiles.front();
+  const AttentionArgs args = ArgsOf(tile, kv);
+  const int chunks = AttentionChunks(args);
+  if (chunks < 2 || AttentionPartialsFloats(args) > s_.partials_floats) return false;
+  pool_.Run([&](int share, int shares) {
+    const Range range = Partition(c_.kv_heads * chunks, share, shares);
+    for (int item = static_cast<int>(range.begin); item < range.end;) {
+      const int kv_head = item / chunks, first = item % chunks;
+      const int last = std::min<int>(chunks, first + static_cast<int>(range.end) - item);
+      AttentionPartials(args, kv_head, 0, args.rows, first, last, s_.partials,
+                        s_.attention + share * s_.attention_bytes);
+      item += last - first;
+    }
+  });
+  pool_.Run([&](int share, int shares) {
+    for (int kv_head = share; kv_head < c_.kv_heads; kv_head += shares) {
+      AttentionMerge(args, kv_head, 0, args.rows, s_.partials);
+      if (quantize) QuantizeAttended(tile, kv_head);
+    }
+  });
+  return true;
+}
+
+void ForwardPass::FeedForwardBlock(const LayerWeights& layer) {
+  pool_.Run([&](int share, int shares) { GateAndUp(layer, share, shares); });
+  pool_.Run([&](int share, int shares) {
+    Linear(layer.down, s_.gated, row_count(), s_.projected, share, shares);
+  });
+}
+
+// Shares are whole activation blocks (two groups), so each gates and quantises what it computed.
+void ForwardPass::GateAndUp(const LayerWeights& layer, int share, int shares) {
+  constexpr int kGroupsPerBlock = kActBlock / kGroupRows;
+  const int64_t groups = layer.gate.groups();
+  const Range blocks = Partition((groups + kGroupsPerBlock - 1) / kGroupsPerBlock, share, shares);
+  const int64_t begin = blocks.begin * kGroupsPerBlock;
+  const int64_t end = std::min(blocks.end * kGroupsPerBlock, groups);
+  if (begin >= end) return;
+  const ActRows acts = s_.normed.View(static_cast<int>(row_count()));
+  MatMul(layer.gate, acts, s_.gated.f32, c_.ffn, begin, end);
+  MatMul(layer.up, acts, s_.up, c_.ffn, begin, end);
   const int64_t first = begin * kGroupRows;
   const int64_t last = std::min<int64_t>(end * kGroupRows, c_.ffn);
-  for (int r = 0; r < count && first < last; ++r) {
-    float* gate = s_.gated.f32 + r * static_cast<int64_t>(c_.ffn) + first;
-    SiluMul(gate, s_.up + r * static_cast<int64_t>(c_.ffn) + first, last - first, gate);
-    if (quantize) s_.gated.Quantize(r, first, last);
+  const bool quantize = NeedsQuantized({&layer.down});
+  for (int64_t r = 0; r < row_count(); ++r) {
+    float* gate = s_.gated.f32 + r * c_.ffn + first;
+    SiluMul(gate, s_.up + r * c_.ffn + first, last - first, gate);
+    if (quantize) s_.gated.Quantize(static_cast<int>(r), first, last);
   }
-  Barrier(threads);
-  Linear(layer.down, s_.gated, count, s_.projected, thread, threads);
-  Barrier(threads);
 }
 
-void ForwardPass::Logits(Range rows, int thread, int threads) {
-  const bool quantize = NeedsQuantized({&w_.output});
+void ForwardPass::Logits() {
   const bool tapped = std::any_of(taps_.begin(), taps_.end(),
                                   [&](const HiddenTap& tap) { return tap.layer == c_.layers; });
   if (tapped) {
-    Norm(w_.output_norm, false, rows);
-    CopyTaps(c_.layers, s_.normed.f32, rows);
+    EachRow(row_count(), [&](int64_t r) {
+      Norm(r, r, w_.output_norm, false);
+      CopyTaps(r, c_.layers, s_.normed.f32 + r * c_.hidden);
+    });
   }
-  Barrier(threads);
-  const int count = static_cast<int>(s_.logit_rows.size());
+  const int64_t count = static_cast<int64_t>(s_.logit_rows.size());
   if (count == 0) return;
   // Rows that want logits move to the front: normed row i is logit row i.
-  const Range wanted = Partition(count, thread, threads);
-  for (int64_t i = wanted.begin; i < wanted.end; ++i) {
-    RmsNorm(s_.x + s_.logit_rows[i] * static_cast<int64_t>(c_.hidden), w_.output_norm.data(),
-            c_.norm_eps, c_.hidden, s_.normed.f32 + i * c_.hidden);
-    if (quantize) s_.normed.Quantize(static_cast<int>(i), 0, c_.hidden);
-  }
-  Barrier(threads);
-  Linear(w_.output, s_.normed, count, s_.logits, thread, threads);
+  EachRow(count, [&](int64_t i) {
+    Norm(s_.logit_rows[i], i, w_.output_norm, NeedsQuantized({&w_.output}));
+  });
+  pool_.Run([&](int share, int shares) {
+    Linear(w_.output, s_.normed, count, s_.logits, share, shares);
+  });
 }
 
 const float* Model::Forward(std::span<const SequenceRows> sequences, ModelKv& kv,
@@ -293,8 +345,7 @@ const float* Model::Forward(std::span<const SequenceRows> sequences, ModelKv& kv
   }
   HUNCH_CHECK_LE(rows, limits_.max_rows);
   HUNCH_CHECK_LE(logit_rows, limits_.max_logit_rows);
-  ForwardPass pass(config_, weights_, *scratch_, sequences, kv, taps);
-  pool_.Run([&](int thread, int threads) { pass.Run(thread, threads); });
+  ForwardPass(config_, weights_, *scratch_, pool_, sequences, kv, taps).Run();
   return scratch_->logits;
 }
 

@@ -39,6 +39,14 @@ size_t AttentionBytes(const ModelConfig& config) {
   return (AttentionScratchBytes(args) + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
+// Longer contexts take the path without partials.
+constexpr int kMaxPartialsContext = 1 << 17;
+
+int64_t PartialsFloats(const ModelConfig& config) {
+  const int64_t chunks = std::min(config.context_length, kMaxPartialsContext) / kAttentionChunk + 1;
+  return chunks * kTileRows * config.heads * (config.head_dim + kAttentionPartialPad);
+}
+
 }  // namespace
 
 size_t Model::Scratch::Layout(std::byte* base, const ModelConfig& c, const ForwardLimits& limits,
@@ -58,6 +66,8 @@ size_t Model::Scratch::Layout(std::byte* base, const ModelConfig& c, const Forwa
   carver.Take(gated, limits.max_rows, c.ffn);
   attention_bytes = AttentionBytes(c);
   carver.Take(attention, static_cast<int64_t>(threads) * attention_bytes);
+  partials_floats = PartialsFloats(c);
+  carver.Take(partials, partials_floats);
   return carver.used();
 }
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
-#include "base/spin_barrier.h"
 #include "kernels/matmul.h"
 #include "model/model.h"
 
@@ -65,13 +64,14 @@ struct Model::Scratch {
   ActBuffer gated;                 // k = ffn
   std::byte* attention = nullptr;  // [threads][attention_bytes]
   size_t attention_bytes = 0;
+  float* partials = nullptr;  // of one tile over a long context
+  int64_t partials_floats = 0;
 
   std::vector<RowPlan> rows;         // of this pass
   std::vector<RowView> views;        // [rows]
   std::vector<int32_t> extras;       // slots of tree paths, pointed into by views
   std::vector<AttentionTile> tiles;  // of this pass
   std::vector<int> logit_rows;       // of this pass
-  SpinBarrier barrier;
 };
 
 }  // namespace hunch
