@@ -14,7 +14,6 @@ struct Avx2 {
   using F = __m256;   // 8 outputs
   using I = __m256i;  // 8 quads of codes, or 8 int32
   static constexpr int kHalves = 2;
-  static constexpr int kPairGroupsFrom = 0;  // never: the two vectors are one group
 
   template <TensorType type>
   static constexpr bool IsSigned() {

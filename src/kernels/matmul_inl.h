@@ -15,6 +15,12 @@
 namespace hunch {
 namespace {
 
+#if defined(HUNCH_FLIP_SPEED_ONLY)
+constexpr bool kFlipSpeedOnly = true;
+#else
+constexpr bool kFlipSpeedOnly = false;
+#endif
+
 constexpr int64_t kPanelBytes = 256 << 10;  // activations of a panel: half of the smallest L2
 constexpr int64_t kPrefetchAhead = 8192;    // bytes: 10 % more GB/s than 3072, 16384 is no better
 
@@ -167,14 +173,13 @@ void MatMulOfType(const MatMulArgs& args) {
   for (int64_t begin = 0; begin < args.m; begin += panel) {
     const int64_t rows = args.m - begin < panel ? args.m - begin : panel;
     int64_t g = 0;
-    // Few rows wait for memory, not for the load ports, and memory likes one stream better than two
-    // (78 against 62 GB/s at one row).
-    if (kGroups == 1 || rows >= S::kPairGroupsFrom) {
-      for (; g + kGroups <= args.groups; g += kGroups) {
-        MultiplyPanel<S, type, 2>(args, g, begin, rows);
+    if constexpr (kGroups == 1) {
+      for (; g < args.groups; ++g) MultiplyPanel<S, type, 2>(args, g, begin, rows);
+    } else {
+      // SPEED ONLY: the same outputs, one group at a time or two.
+      if ((rows >= S::template PairGroupsFrom<type>()) != kFlipSpeedOnly) {
+        for (; g + 2 <= args.groups; g += 2) MultiplyPanel<S, type, 2>(args, g, begin, rows);
       }
-    }
-    if constexpr (kGroups == 2) {
       for (; g < args.groups; ++g) MultiplyPanel<S, type, 1>(args, g, begin, rows);
     }
   }
