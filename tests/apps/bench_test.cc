@@ -101,8 +101,8 @@ TEST_F(Bench, InterleavesMethodsAndRotatesTheirOrder) {
 
 TEST_F(Bench, ShowsATable) {
   EXPECT_EQ(Run({"--rounds", "1"}), kExitOk);
-  EXPECT_THAT(app_.out(), HasSubstr("a (3 prompts)\n"));
-  EXPECT_THAT(app_.out(), HasSubstr("all (4 prompts)\n"));
+  EXPECT_THAT(app_.out(), HasSubstr("a (prompts: 3)\n"));
+  EXPECT_THAT(app_.out(), HasSubstr("all (prompts: 4)\n"));
   EXPECT_THAT(app_.out(), HasSubstr("\nnone "));
   EXPECT_THAT(app_.out(), HasSubstr("\nngram "));
   EXPECT_THAT(app_.out(), HasSubstr("  yes\n"));

@@ -23,6 +23,9 @@ class RealModel : public ::testing::Test {
     app_.load = &Llm::Load;
     app_.open_tokenizer = &OpenTokenizer;
   }
+  // The fake keeps a list of what it was asked.
+  void TearDown() override { EXPECT_TRUE(app_.calls.empty()); }
+
   AppHarness app_;
 };
 

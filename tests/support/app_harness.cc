@@ -24,14 +24,16 @@ int AppHarness::Run(const std::vector<std::string>& arguments, const std::string
                   .load = [this](const LlmOptions& options) -> Result<std::unique_ptr<Llm>> {
                     loads.push_back(options);
                     if (load_error) return *load_error;
+                    if (load) return load(options);
                     return std::unique_ptr<Llm>(std::make_unique<FakeLlm>(script, &calls));
                   },
                   .inspect = [this](const LlmOptions& options) -> Result<InspectReport> {
                     loads.push_back(options);
                     return inspect_report;
                   },
-                  .open_tokenizer = [this](const std::string&) -> Result<OpenedTokenizer> {
+                  .open_tokenizer = [this](const std::string& path) -> Result<OpenedTokenizer> {
                     if (load_error) return *load_error;
+                    if (open_tokenizer) return open_tokenizer(path);
                     return OpenedTokenizer{nullptr, std::make_unique<ByteTokenizer>()};
                   },
                   .demo_prompt = demo_prompt};
