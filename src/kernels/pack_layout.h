@@ -2,7 +2,7 @@
 // an instruction set.
 //
 // A matrix is an array of groups of 16 output rows; a group's bytes are contiguous and run along K,
-// so one pass over a group is one linear stream. Rows past the last are zero.
+// so one pass over a group is one linear stream. Rows past the last weigh zero.
 //
 // F32, F16, BF16: element k of row r of the group lies at index 16 * k + r.
 //

@@ -50,6 +50,18 @@ TEST_P(MatMulEachType, EveryIsaEqualsRef) {
   }
 }
 
+// So many activations that a kernel takes them in several panels, the last of a few rows.
+TEST_P(MatMulEachType, LongRowsInSeveralPanels) {
+  const TensorType type = GetParam();
+  const int64_t n = 37, k = 16384;
+  const PackedMatrix w = PackOrDie(type, n, k, RandomWeights(type, n, k, 25));
+  TestActs acts(26, k, 26);
+  const auto expected = Multiply(Isa::kRef, w, acts.All());
+  for (Isa isa : SupportedIsas()) {
+    ExpectSame(expected, Multiply(isa, w, acts.All()), n, std::string(IsaName(isa)));
+  }
+}
+
 TEST_P(MatMulEachType, RowDoesNotSeeOtherRows) {
   const TensorType type = GetParam();
   const int64_t n = 32, k = 512;
