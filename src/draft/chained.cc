@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -76,6 +77,10 @@ void ChainedDrafter::Observe(const DraftTree& tree, std::span<const int32_t> pat
 
 void ChainedDrafter::Forget() {
   for (Part& part : parts_) part.drafter->Forget();
+}
+
+int64_t ChainedDrafter::part_failures() const {
+  return std::count_if(parts_.begin(), parts_.end(), [](const Part& part) { return part.dropped; });
 }
 
 }  // namespace hunch

@@ -34,6 +34,7 @@ class ChainedDrafter : public Drafter {
   void Observe(const DraftTree& tree, std::span<const int32_t> path,
                std::span<const TokenId> committed) override;
   void Forget() override;
+  int64_t part_failures() const override;
 
   int size() const { return static_cast<int>(parts_.size()); }
   const Drafter& drafter(int i) const { return *parts_[i].drafter; }

@@ -37,6 +37,8 @@ class Drafter {
                        std::span<const TokenId> committed) = 0;
   // The sequence is over; everything that belonged to it is dropped.
   virtual void Forget() = 0;
+  // Parts of it that failed during this sequence while others went on.
+  virtual int64_t part_failures() const { return 0; }
 };
 
 }  // namespace hunch

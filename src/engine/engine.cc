@@ -239,11 +239,19 @@ void Engine::AcceptAndCommit(Work& work, const float* logits) {
     for (size_t depth = 0; depth < kept; ++depth) ++stats.accepted_per_position[depth];
   }
   if (sequence.over()) {
-    if (sequence.request.drafter) sequence.request.drafter->Forget();
-    sequence.table.Clear();
+    Release(sequence);
   } else if (sequence.request.drafter) {
     sequence.request.drafter->Observe(work.tree, verdict.path, sequence.tokens);
   }
+}
+
+// Gives back what a finished sequence holds, all but its result.
+void Engine::Release(Active& sequence) {
+  if (sequence.request.drafter) {
+    sequence.stats.drafter_errors += sequence.request.drafter->part_failures();
+    sequence.request.drafter->Forget();
+  }
+  sequence.table.Clear();
 }
 
 // The one stop machine. The earliest event wins; at the same token, a stop wins over a limit.
@@ -254,13 +262,11 @@ void Engine::CommitToken(Active& sequence, const TokenChoice& choice, bool guess
                                    choice.token) != params.stop_token_ids.end();
   FilterAnswer answer = FilterAnswer::kGoOn;
   if (sequence.request.filter) answer = sequence.request.filter({choice, guessed, ends_turn});
-  if (answer == FilterAnswer::kCancel) {
-    sequence.reason = FinishReason::kCancelled;
-    return;
-  }
   sequence.tokens.push_back(choice.token);
   --sequence.tokens_left;
-  if (ends_turn || answer == FilterAnswer::kStop) {
+  if (answer == FilterAnswer::kCancel) {
+    sequence.reason = FinishReason::kCancelled;
+  } else if (ends_turn || answer == FilterAnswer::kStop) {
     sequence.reason = FinishReason::kStop;
   } else if (sequence.tokens_left == 0) {
     sequence.reason = FinishReason::kLength;
@@ -285,9 +291,8 @@ std::unique_ptr<EngineResult> Engine::Take(RequestId id) {
 void Engine::Cancel(RequestId id) {
   for (auto& sequence : active_) {
     if (sequence->id != id || sequence->over()) continue;
-    if (sequence->request.drafter) sequence->request.drafter->Forget();
-    sequence->table.Clear();
     sequence->reason = FinishReason::kCancelled;
+    Release(*sequence);
   }
 }
 

@@ -26,7 +26,7 @@ namespace hunch {
 enum class FilterAnswer {
   kGoOn,
   kStop,    // it completes a stop string: the last token of the sequence
-  kCancel,  // nobody wants the rest
+  kCancel,  // nobody wants what would follow it
 };
 struct CommittedToken {
   const TokenChoice& choice;
@@ -95,6 +95,7 @@ class Engine {
   bool ReserveAndLay(Work& work);
   void Preempt();
   void AcceptAndCommit(Work& work, const float* logits);
+  void Release(Active& sequence);
   // Appends one token through the stop machine.
   void CommitToken(Active& sequence, const TokenChoice& choice, bool guessed);
 

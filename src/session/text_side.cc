@@ -18,11 +18,11 @@ FilterAnswer TextSide::OnToken(const CommittedToken& token) {
     const bool check = static_cast<int>(tokens_.size()) + 1 >= params_.min_tokens;
     stopped_ = matcher_.Push(decoder_.Push(tokenizer_.TokenBytes(id)), check);
   }
-  const std::string showable = matcher_.TakeShowable();
-  if (on_text_ && !on_text_({showable, token.guessed})) return FilterAnswer::kCancel;
   tokens_.push_back(id);
   guessed_.push_back(token.guessed);
   if (params_.logprobs >= 0) logprobs_.push_back(token.choice);
+  const std::string showable = matcher_.TakeShowable();
+  if (on_text_ && !on_text_({showable, token.guessed})) return FilterAnswer::kCancel;
   return stopped_ ? FilterAnswer::kStop : FilterAnswer::kGoOn;
 }
 

@@ -1,0 +1,303 @@
+// The step transaction on a fake target whose KV slots remember their tokens: several sequences,
+// scarce memory, cancels, failing drafters, and the counts.
+#include "engine/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "draft/chained.h"
+#include "draft/draft_model.h"
+#include "draft/ngram.h"
+#include "support/fake_drafters.h"
+#include "support/fake_kv_target.h"
+
+namespace hunch {
+namespace {
+
+constexpr int kVocab = 96;
+constexpr TokenId kEnd = kVocab - 1;
+
+class EngineTest : public testing::Test {
+ protected:
+  static constexpr ForwardLimits kLimits = {.max_rows = 32, .max_logit_rows = 12};
+
+  Engine MakeEngine(int kv_blocks, int max_model_len) {
+    return Engine(target_, {.vocab_size = kVocab,
+                            .max_model_len = max_model_len,
+                            .kv_blocks = kv_blocks,
+                            .end_tokens = {kEnd}});
+  }
+  EngineRequest MakeRequest(size_t prompt, int max_tokens,
+                            std::unique_ptr<Drafter> drafter = nullptr, int guesses = 4) {
+    EngineRequest request;
+    request.prompt = fake_.Prompt(prompt);
+    request.params.max_tokens = max_tokens;
+    request.params.temperature = 0.8f;
+    request.params.ignore_eos = true;
+    request.drafter = std::move(drafter);
+    request.num_speculative_tokens = guesses;
+    return request;
+  }
+  static EngineResult Finish(Engine& engine, Engine::RequestId id) {
+    std::unique_ptr<EngineResult> result;
+    while ((result = engine.Take(id)) == nullptr) engine.Step();
+    return *result;
+  }
+  // What a request gives alone, plainly, with plenty of memory.
+  std::vector<TokenId> Plain(EngineRequest request) {
+    Engine engine = MakeEngine(64, 512);
+    return Finish(engine, engine.Submit(std::move(request)).value()).tokens;
+  }
+  std::unique_ptr<Drafter> Right(const std::vector<TokenId>& whole) {
+    return std::make_unique<ScriptedDrafter>(TrueContinuation(whole, kVocab));
+  }
+
+  FakeTarget fake_{kVocab, 11};
+  FakeKvTarget target_{fake_, 64, kLimits};
+};
+
+TEST_F(EngineTest, SequencesTogetherGiveWhatEachGivesAlone) {
+  Engine engine = MakeEngine(64, 300);
+  std::vector<Engine::RequestId> ids;
+  std::vector<std::vector<TokenId>> alone;
+  for (int i = 0; i < 5; ++i) {
+    const size_t prompt = 3 + 29 * i;
+    alone.push_back(Plain(MakeRequest(prompt, 40)));
+    auto drafter = i % 2 == 0 ? std::make_unique<NgramDrafter>(NgramOptions{4, 1}) : nullptr;
+    ids.push_back(engine.Submit(MakeRequest(prompt, 40, std::move(drafter))).value());
+  }
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(Finish(engine, ids[i]).tokens, alone[i]) << i;
+  EXPECT_EQ(engine.pool().free_blocks(), 64);
+}
+
+TEST_F(EngineTest, ScarceMemoryPreemptsAndChangesNothing) {
+  // Three sequences of up to 112 tokens want 21 blocks; there are 9.
+  Engine engine = MakeEngine(9, 140);
+  std::vector<Engine::RequestId> ids;
+  std::vector<std::vector<TokenId>> alone;
+  for (int i = 0; i < 3; ++i) {
+    alone.push_back(Plain(MakeRequest(30 + i, 80)));
+    ids.push_back(
+        engine.Submit(MakeRequest(30 + i, 80, std::make_unique<NgramDrafter>(NgramOptions{4, 1})))
+            .value());
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Finish(engine, ids[i]).tokens, alone[i]) << i;
+  EXPECT_EQ(engine.pool().free_blocks(), 9);
+}
+
+TEST_F(EngineTest, CancelFreesEverythingAndLeavesOthersAlone) {
+  Engine engine = MakeEngine(64, 300);
+  const auto alone = Plain(MakeRequest(20, 60));
+  const auto stays = engine.Submit(MakeRequest(20, 60)).value();
+  const auto queued = engine.Submit(MakeRequest(200, 60)).value();
+  engine.Step();
+  engine.Cancel(queued);
+  EXPECT_EQ(Finish(engine, queued).reason, FinishReason::kCancelled);
+  EXPECT_EQ(Finish(engine, stays).tokens, alone);
+  EXPECT_EQ(engine.pool().free_blocks(), 64);
+  EXPECT_FALSE(engine.Step()) << "nothing is left to do";
+}
+
+// bugs.md 15 and 37: a full hit commits k + 1 tokens a pass, and accepted never exceeds drafted.
+TEST_F(EngineTest, CountsOfRightWrongAndNoGuesses) {
+  const auto plain = Plain(MakeRequest(20, 21));
+  Engine engine = MakeEngine(64, 300);
+  const auto right = Finish(engine, engine.Submit(MakeRequest(20, 21, Right(plain))).value()).stats;
+  EXPECT_EQ(right.target_passes, 4);  // 20 tokens after the first, 5 a pass
+  EXPECT_EQ(right.draft_tokens, 16);
+  EXPECT_EQ(right.accepted_tokens, 16);
+  EXPECT_EQ(right.accepted_per_position, (std::vector<int64_t>{4, 4, 4, 4}));
+  EXPECT_EQ(right.decode_tokens, 20);
+
+  auto wrong = std::make_unique<ScriptedDrafter>(
+      TrueContinuation(plain, kVocab, [](size_t) { return true; }));
+  const auto none =
+      Finish(engine, engine.Submit(MakeRequest(20, 21, std::move(wrong))).value()).stats;
+  EXPECT_EQ(none.target_passes, 20);
+  EXPECT_EQ(none.accepted_tokens, 0);
+  EXPECT_GT(none.draft_tokens, 0);
+
+  const auto off = Finish(engine, engine.Submit(MakeRequest(20, 21)).value()).stats;
+  EXPECT_EQ(off.target_passes, 20);
+  EXPECT_EQ(off.draft_tokens, 0);
+  EXPECT_EQ(off.drafts, 0);
+}
+
+TEST_F(EngineTest, PartialHitsCommitWhatWasRight) {
+  const auto plain = Plain(MakeRequest(20, 21));
+  // The fourth guess of every five tokens is wrong: 3 accepted + 1.
+  auto partial = std::make_unique<ScriptedDrafter>(
+      TrueContinuation(plain, kVocab, [&](size_t position) { return (position - 21) % 4 == 3; }));
+  Engine engine = MakeEngine(64, 300);
+  const auto result =
+      Finish(engine, engine.Submit(MakeRequest(20, 21, std::move(partial))).value());
+  EXPECT_EQ(result.tokens, plain);
+  EXPECT_EQ(result.stats.target_passes, 5);
+}
+
+// bugs.md 3 and 4: an end token in a draft is a proposal; an accepted one ends the text at once.
+TEST_F(EngineTest, EndTokensInsideADraft) {
+  FakeTarget forced = fake_;
+  forced.Force(26, kEnd);
+  FakeKvTarget target(forced, 64, kLimits);
+  Engine engine(
+      target, {.vocab_size = kVocab, .max_model_len = 300, .kv_blocks = 64, .end_tokens = {kEnd}});
+  auto request = MakeRequest(20, 40);
+  request.params.ignore_eos = false;
+  const auto plain = Finish(engine, engine.Submit(std::move(request)).value());
+  ASSERT_EQ(plain.tokens.size(), 27u);
+  EXPECT_EQ(plain.reason, FinishReason::kStop);
+  std::vector<TokenId> beyond = plain.tokens;
+  for (int i = 0; i < 20; ++i) beyond.push_back(i);
+  for (int k = 1; k <= 8; ++k) {
+    request = MakeRequest(20, 40, Right(beyond), k);
+    request.params.ignore_eos = false;
+    const auto guessed = Finish(engine, engine.Submit(std::move(request)).value());
+    EXPECT_EQ(guessed.tokens, plain.tokens) << k;
+    EXPECT_EQ(guessed.reason, FinishReason::kStop);
+  }
+  const auto end_everywhere = [](std::span<const TokenId>, const ProposeLimits&) {
+    DraftTree tree;
+    tree.Add(kEnd, -1, 1);
+    return tree;
+  };
+  request = MakeRequest(20, 40, std::make_unique<ScriptedDrafter>(end_everywhere));
+  request.params.ignore_eos = false;
+  EXPECT_EQ(Finish(engine, engine.Submit(std::move(request)).value()).tokens, plain.tokens);
+}
+
+// bugs.md 5: a stop and the cap in one block, either order; a cap of one.
+TEST_F(EngineTest, TheEarliestEventWins) {
+  const auto plain = Plain(MakeRequest(20, 30));
+  const auto run = [&](int max_tokens, size_t stop_after) {
+    Engine engine = MakeEngine(64, 300);
+    auto request = MakeRequest(20, max_tokens, Right(plain), 8);
+    size_t seen = 0;
+    request.filter = [&, stop_after](const CommittedToken&) {
+      return ++seen == stop_after ? FilterAnswer::kStop : FilterAnswer::kGoOn;
+    };
+    const auto result = Finish(engine, engine.Submit(std::move(request)).value());
+    EXPECT_EQ(seen, result.tokens.size() - 20) << "the filter sees just what is committed";
+    return std::pair(result.tokens.size() - 20, result.reason);
+  };
+  EXPECT_EQ(run(5, 3), std::pair(size_t{3}, FinishReason::kStop));
+  EXPECT_EQ(run(5, 7), std::pair(size_t{5}, FinishReason::kLength));
+  EXPECT_EQ(run(5, 5), std::pair(size_t{5}, FinishReason::kStop));
+  EXPECT_EQ(run(1, 9), std::pair(size_t{1}, FinishReason::kLength));
+}
+
+TEST_F(EngineTest, AFailingDrafterIsDroppedAndCountedAndTheTextStays) {
+  const auto plain = Plain(MakeRequest(20, 40));
+  Engine engine = MakeEngine(64, 300);
+  for (int call : {0, 1, 3}) {
+    auto drafter = std::make_unique<ScriptedDrafter>(TrueContinuation(plain, kVocab));
+    drafter->FailFrom(call);
+    const auto result =
+        Finish(engine, engine.Submit(MakeRequest(20, 40, std::move(drafter))).value());
+    EXPECT_EQ(result.tokens, plain);
+    EXPECT_EQ(result.stats.drafter_errors, 1);
+  }
+  auto drafter = std::make_unique<ScriptedDrafter>(TrueContinuation(plain, kVocab));
+  drafter->FailStart();
+  const auto result =
+      Finish(engine, engine.Submit(MakeRequest(20, 40, std::move(drafter))).value());
+  EXPECT_EQ(result.tokens, plain);
+  EXPECT_EQ(result.stats.drafter_errors, 1);
+}
+
+TEST_F(EngineTest, APartOfAChainThatFailsIsCountedToo) {
+  const auto plain = Plain(MakeRequest(20, 40));
+  auto broken = std::make_unique<ScriptedDrafter>(TrueContinuation(plain, kVocab));
+  broken->FailFrom(0);
+  std::vector<std::unique_ptr<Drafter>> parts;
+  parts.push_back(std::move(broken));
+  parts.push_back(Right(plain));
+  Engine engine = MakeEngine(64, 300);
+  const auto result = Finish(
+      engine, engine.Submit(MakeRequest(20, 40, std::make_unique<ChainedDrafter>(std::move(parts))))
+                  .value());
+  EXPECT_EQ(result.tokens, plain);
+  EXPECT_EQ(result.stats.drafter_errors, 1);
+  EXPECT_GT(result.stats.accepted_tokens, 0);
+}
+
+// bugs.md 10: past the draft model's own context it proposes nothing.
+TEST_F(EngineTest, ADraftModelWithASmallContextStopsDrafting) {
+  FakeKvTarget small(fake_, 4, kLimits);
+  for (size_t prompt : {size_t{50}, size_t{63}, size_t{64}, size_t{200}}) {
+    const auto plain = Plain(MakeRequest(prompt, 60));
+    BlockPool pool(4);
+    Engine engine = MakeEngine(64, 300);
+    auto drafter =
+        std::make_unique<DraftModel>(small, pool, kVocab, 64, std::vector<TokenId>{kEnd});
+    const auto result =
+        Finish(engine, engine.Submit(MakeRequest(prompt, 60, std::move(drafter))).value());
+    EXPECT_EQ(result.tokens, plain) << prompt;
+    EXPECT_EQ(result.stats.drafter_errors, 0) << prompt;
+    EXPECT_EQ(pool.free_blocks(), 4) << prompt;
+  }
+}
+
+// The draft model's KV is rolled back where its guesses were rejected (k = 4, wrong at the first).
+TEST_F(EngineTest, ADraftModelThatIsOftenWrongReadsNothingStale) {
+  FakeKvTarget other(FakeTarget(kVocab, 999), 64, kLimits);
+  const auto plain = Plain(MakeRequest(20, 60));
+  BlockPool pool(64);
+  Engine engine = MakeEngine(64, 300);
+  auto drafter = std::make_unique<DraftModel>(other, pool, kVocab, 300, std::vector<TokenId>{kEnd});
+  const auto result =
+      Finish(engine, engine.Submit(MakeRequest(20, 60, std::move(drafter))).value());
+  EXPECT_EQ(result.tokens, plain);
+  EXPECT_GT(result.stats.draft_tokens, result.stats.accepted_tokens);
+}
+
+// A draft tree's accepted nodes move to their places; a chain's are there already.
+TEST_F(EngineTest, OnlyTreesMoveSlots) {
+  const auto plain = Plain(MakeRequest(20, 30));
+  Engine engine = MakeEngine(64, 300);
+  Finish(engine, engine.Submit(MakeRequest(20, 30, Right(plain))).value());
+  EXPECT_EQ(target_.moves, 0);
+  const auto siblings = [&](std::span<const TokenId> committed, const ProposeLimits&) {
+    DraftTree tree;
+    const size_t at = committed.size();
+    if (at + 1 >= plain.size()) return tree;
+    tree.Add((plain[at] + 1) % kVocab, -1, 0.5f);
+    const int right = tree.Add(plain[at], -1, 0.5f);
+    tree.Add((plain[at + 1] + 1) % kVocab, right, 0.5f);
+    tree.Add(plain[at + 1], right, 0.5f);
+    return tree;
+  };
+  const auto result = Finish(
+      engine,
+      engine.Submit(MakeRequest(20, 30, std::make_unique<ScriptedDrafter>(siblings))).value());
+  EXPECT_EQ(result.tokens, plain);
+  EXPECT_GT(target_.moves, 0);
+}
+
+TEST_F(EngineTest, WrongRequestsAreRefusedWithAReason) {
+  Engine engine = MakeEngine(64, 100);
+  const auto message = [&](EngineRequest request) {
+    const auto id = engine.Submit(std::move(request));
+    return id.ok() ? std::string("accepted") : id.error().message;
+  };
+  EXPECT_THAT(message(EngineRequest{}), testing::HasSubstr("empty"));
+  EXPECT_THAT(message(MakeRequest(100, 5)), testing::HasSubstr("no room"));
+  auto outside = MakeRequest(5, 5);
+  outside.prompt[2] = kVocab;
+  EXPECT_THAT(message(std::move(outside)), testing::HasSubstr("outside the vocabulary"));
+  auto hot = MakeRequest(5, 5);
+  hot.params.temperature = -1;
+  EXPECT_THAT(message(std::move(hot)), testing::HasSubstr("temperature"));
+}
+
+TEST_F(EngineTest, AFullContextEndsWithLength) {
+  Engine engine = MakeEngine(64, 99);
+  const auto result = Finish(
+      engine, engine.Submit(MakeRequest(98, -1, std::make_unique<NgramDrafter>(NgramOptions{4, 1})))
+                  .value());
+  EXPECT_EQ(result.tokens.size(), 99u);
+  EXPECT_EQ(result.reason, FinishReason::kLength);
+}
+
+}  // namespace
+}  // namespace hunch
