@@ -62,7 +62,9 @@ class ForwardPass {
       AttentionBlock(layer, kv_.layer(index));
       EachRow(row_count(), [&](int64_t r) {
         AddInPlace(s_.x + r * c_.hidden, s_.projected + r * c_.hidden, c_.hidden);
-        Norm(r, r, layer.ffn_norm, NeedsQuantized({&layer.gate, &layer.up}));
+        const bool quantize = NeedsQuantized({&layer.gate, &layer.up});
+        Norm(r, r, layer.ffn_norm, quantize);
+        s_.spiked[r] = quantize && SpillSpikes(s_.normed, r, s_.spill);
       });
       FeedForwardBlock(layer);
     }
@@ -121,6 +123,7 @@ class ForwardPass {
   void QuantizeAttended(const AttentionTile& tile, int kv_head);
   void FeedForwardBlock(const LayerWeights& layer);
   void GateAndUp(const LayerWeights& layer, int share, int shares);
+  void AddSpill(const PackedMatrix& w, int64_t r, int64_t begin, int64_t end, float* y);
   void Logits();
 
   const ModelConfig& c_;
@@ -309,10 +312,22 @@ void ForwardPass::GateAndUp(const LayerWeights& layer, int share, int shares) {
   const int64_t last = std::min<int64_t>(end * kGroupRows, c_.ffn);
   const bool quantize = NeedsQuantized({&layer.down});
   for (int64_t r = 0; r < row_count(); ++r) {
+    if (s_.spiked[r]) {
+      AddSpill(layer.gate, r, begin, end, s_.gated.f32 + r * c_.ffn);
+      AddSpill(layer.up, r, begin, end, s_.up + r * c_.ffn);
+    }
     float* gate = s_.gated.f32 + r * c_.ffn + first;
     SiluMul(gate, s_.up + r * c_.ffn + first, last - first, gate);
     if (quantize) s_.gated.Quantize(static_cast<int>(r), first, last);
   }
+}
+
+// y[ffn] += spill of row r times groups [begin, end) of w.
+void ForwardPass::AddSpill(const PackedMatrix& w, int64_t r, int64_t begin, int64_t end, float* y) {
+  if (!UsesQuantizedActs(w.type())) return;  // fp32 activations lost nothing
+  MatMul(w, s_.spill.Row(r), s_.spill_out, c_.ffn, begin, end);
+  const int64_t first = begin * kGroupRows;
+  AddInPlace(y + first, s_.spill_out + first, std::min<int64_t>(end * kGroupRows, c_.ffn) - first);
 }
 
 void ForwardPass::Logits() {

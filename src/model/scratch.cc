@@ -1,6 +1,7 @@
 #include "model/scratch.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace hunch {
 namespace {
@@ -49,6 +50,29 @@ int64_t PartialsFloats(const ModelConfig& config) {
 
 }  // namespace
 
+bool IsSpiked(const int8_t* q) {
+  int squares = 0;
+  for (int i = 0; i < kActBlock; ++i) squares += q[i] * q[i];
+  // 127^2 is one value of the block; 16600 leaves less than 3 % of the squares to the others. An
+  // empty block and one that is not finite have no value of 127.
+  return squares >= 127 * 127 && squares <= 16600;
+}
+
+bool SpillSpikes(const ActBuffer& acts, int64_t r, ActBuffer& spill) {
+  bool any = false;
+  for (int64_t at = r * acts.k; at < (r + 1) * acts.k; at += kActBlock) {
+    if (!IsSpiked(acts.q + at)) continue;
+    if (!any) std::fill_n(spill.f32 + r * acts.k, acts.k, 0.0f);
+    any = true;
+    const float scale = acts.scale[at / kActBlock];
+    for (int i = 0; i < kActBlock; ++i) {
+      spill.f32[at + i] = std::fma(-scale, static_cast<float>(acts.q[at + i]), acts.f32[at + i]);
+    }
+  }
+  if (any) spill.Quantize(static_cast<int>(r), 0, acts.k);
+  return any;
+}
+
 size_t Model::Scratch::Layout(std::byte* base, const ModelConfig& c, const ForwardLimits& limits,
                               int threads) {
   Carver carver(base);
@@ -64,6 +88,8 @@ size_t Model::Scratch::Layout(std::byte* base, const ModelConfig& c, const Forwa
   carver.Take(normed, limits.max_rows, c.hidden);
   carver.Take(attended, limits.max_rows, c.q_size());
   carver.Take(gated, limits.max_rows, c.ffn);
+  carver.Take(spill, limits.max_rows, c.hidden);
+  carver.Take(spill_out, c.ffn);
   attention_bytes = AttentionBytes(c);
   carver.Take(attention, static_cast<int64_t>(threads) * attention_bytes);
   partials_floats = PartialsFloats(c);
@@ -78,6 +104,7 @@ Result<std::unique_ptr<Model::Scratch>> Model::Scratch::Create(const ModelConfig
   const size_t bytes = scratch->Layout(nullptr, config, limits, threads);
   HUNCH_ASSIGN_OR_RETURN(scratch->memory, AlignedBuffer::Create(bytes));
   scratch->Layout(scratch->memory.data(), config, limits, threads);
+  scratch->spiked.resize(limits.max_rows);
   scratch->rows.reserve(limits.max_rows);
   scratch->views.reserve(limits.max_rows);
   scratch->extras.reserve(static_cast<size_t>(limits.max_logit_rows) * limits.max_rows);
