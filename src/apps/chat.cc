@@ -1,12 +1,20 @@
 // hunch run without a prompt: a chat of many turns on a terminal.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "apps/commands.h"
 #include "apps/generate.h"
 #include "apps/stats_line.h"
 
 namespace hunch {
 namespace {
+
+// A mistyped command is no question; a path, or a sentence that begins with one, may be.
+bool IsCommandLike(const std::string& line) {
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  return line.size() > 1 && line[0] == '/' && std::all_of(line.begin() + 1, line.end(), is_letter);
+}
 
 class Chat {
  public:
@@ -22,6 +30,10 @@ class Chat {
       if (line == "/exit") return kExitOk;
       if (line == "/clear") messages_ = StartOfChat(flags_);
       if (line.empty() || line == "/clear") continue;
+      if (IsCommandLike(line)) {
+        console.err << "no such command; /clear forgets, /exit leaves" << std::endl;
+        continue;
+      }
       const Status status = Answer(line);
       if (!status.ok()) console.err << "hunch run: " << status.error().message << std::endl;
     }

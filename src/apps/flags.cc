@@ -119,12 +119,7 @@ Result<Flags> ParseFlags(Subcommand subcommand, std::span<const std::string> arg
     }
     if (flags.help) return flags;
   }
-  const Words words = WordsOf(subcommand);
-  if (flags.words.size() > words.most) {
-    return Wrong(
-        fmt::format("unexpected argument '{}'; {}", flags.words[words.most], words.excess));
-  }
-  if (subcommand == Subcommand::kInspect && flags.words.size() == 1) {
+  if (subcommand == Subcommand::kInspect && !flags.words.empty()) {
     if (!flags.model.empty()) return Wrong("the model is given twice, by --model and by name");
     flags.model = flags.words[0];
   }
@@ -132,6 +127,15 @@ Result<Flags> ParseFlags(Subcommand subcommand, std::span<const std::string> arg
     return Wrong(fmt::format("no model; give --model PATH of a GGUF file{}",
                              subcommand == Subcommand::kInspect ? ", or the path alone" : ""));
   }
+  const Words words = WordsOf(subcommand);
+  if (flags.words.size() > words.most) {
+    return Wrong(
+        fmt::format("unexpected argument '{}'; {}", flags.words[words.most], words.excess));
+  }
+  if (flags.raw && !flags.system.empty()) {
+    return Wrong("--raw uses no chat template, so --system has no place; give one of them");
+  }
+  if (flags.sampling.logprobs >= 0 && !flags.json) return Wrong("--logprobs needs --json");
   return flags;
 }
 

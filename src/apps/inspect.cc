@@ -130,6 +130,15 @@ std::string MemoryAdvice(const InspectReport& report, bool kv_f32) {
   return "use a smaller model or a smaller quantisation of it";
 }
 
+std::string Verdict(const InspectReport& report, bool kv_f32) {
+  if (!FitsMemory(report.memory)) {
+    return fmt::format("does not fit; {}", MemoryAdvice(report, kv_f32));
+  }
+  return report.vocabulary_difference.empty()
+             ? "fits"
+             : "fits, but the draft model cannot draft for this target";
+}
+
 }  // namespace
 
 Result<int> InspectCommand(const Flags& flags, Context& context) {
@@ -155,9 +164,7 @@ Result<int> InspectCommand(const Flags& flags, Context& context) {
           << (fits_vocabulary ? "fit" : "do not fit: " + report.vocabulary_difference) << '\n';
     }
     PrintMemory(report, out);
-    out << (fits_memory
-                ? "verdict: fits\n"
-                : fmt::format("verdict: does not fit; {}\n", MemoryAdvice(report, flags.kv_f32)));
+    out << "verdict: " << Verdict(report, flags.kv_f32) << '\n';
   }
   return fits_memory && fits_vocabulary ? kExitOk : kExitFailure;
 }

@@ -49,7 +49,8 @@ Result<std::vector<BenchPrompt>> ReadPromptsFile(const std::string& path, int pe
     Result<BenchPrompt> prompt = ParseLine(line);
     if (!prompt.ok()) {
       return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("{}:{}: {}", path, number, prompt.error().message)};
+                   fmt::format("{}:{}: {}; a line is {}", path, number, prompt.error().message,
+                               R"({"id": "1", "category": "qa", "prompt": "..."})")};
     }
     if (per_category == 0 || taken[prompt->category]++ < per_category) {
       prompts.push_back(std::move(prompt).value());

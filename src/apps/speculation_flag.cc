@@ -70,7 +70,12 @@ SpeculativeConfig SpeculationFlag::For(DraftMethod chosen) const {
 }
 
 Result<SpeculationFlag> ParseSpeculationFlag(std::string_view json) {
-  HUNCH_ASSIGN_OR_RETURN(const Json object, ParseJsonObject(json));
+  const Result<Json> parsed = ParseJsonObject(json);
+  if (!parsed.ok()) {
+    return Error{parsed.error().code,
+                 parsed.error().message + R"(; give an object like '{"method": "ngram"}')"};
+  }
+  const Json& object = *parsed;
   SpeculationFlag flag;
   for (const auto& [key, value] : object.items()) {
     HUNCH_RETURN_IF_ERROR(ReadKey(key, value, flag));

@@ -8,8 +8,10 @@ namespace hunch {
 
 std::string StatsLine(const RequestOutput& output) {
   const SpeculationStats& stats = output.speculation;
-  std::string line = fmt::format("{} token{}, {:.1f} tokens/s", output.token_ids.size(),
-                                 output.token_ids.size() == 1 ? "" : "s", DecodeRate(output));
+  const size_t tokens = output.token_ids.size();
+  std::string line = fmt::format("{} token{}", tokens, tokens == 1 ? "" : "s");
+  // The first token comes with the prompt's pass, so one alone has no rate.
+  if (tokens > 1) line += fmt::format(", {:.1f} tokens/s", DecodeRate(output));
   if (stats.method == DraftMethod::kNone) return line + "; no speculation";
   line += fmt::format("; {}: {} of {} guesses accepted", DraftMethodName(stats.method),
                       stats.accepted_tokens, stats.draft_tokens);

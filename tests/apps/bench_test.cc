@@ -160,7 +160,7 @@ TEST_F(Bench, RefusesWhatCannotBeMeant) {
   EXPECT_THAT(app_.err(), HasSubstr("leave out \"method\""));
   EXPECT_TRUE(app_.loads.empty());
   EXPECT_EQ(Run({}, "{\"id\": \"a\"}\n"), kExitUsage);
-  EXPECT_THAT(app_.err(), HasSubstr("p.jsonl:1: \"category\" must be a string\n"));
+  EXPECT_THAT(app_.err(), HasSubstr("p.jsonl:1: \"category\" must be a string; a line is"));
 }
 
 TEST_F(Bench, AMethodInTheConfigIsTheOneToCompare) {
@@ -204,7 +204,8 @@ TEST(PromptsFile, ErrorsNameFileAndLine) {
   } cases[] = {
       {good + "{", "p:2: bad JSON: parse error"},
       {good + "\n[]\n", "p:3: bad JSON: expected an object, got an array"},
-      {"{\"id\":1,\"category\":\"c\",\"prompt\":\"p\"}", "p:1: \"id\" must be a string"},
+      {"{\"id\":1,\"category\":\"c\",\"prompt\":\"p\"}",
+       "p:1: \"id\" must be a string; a line is {\"id\""},
       {"{\"id\":\"1\",\"category\":\"c\",\"prompt\":\"\"}", "p:1: \"prompt\" is empty"},
       {"{\"id\":\"1\",\"category\":\"c\",\"prompt\":\"\xff\"}", "p:1: bad JSON"},
       {"", "p: holds no prompts"},

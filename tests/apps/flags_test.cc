@@ -66,7 +66,6 @@ TEST(FlagTable, EveryGeneratingSubcommandTakesEverySamplingFlag) {
                            "--stop",
                            "--stop-token-ids",
                            "--ignore-eos",
-                           "--logprobs",
                            "--threads",
                            "--kv-cache-dtype"}) {
     for (const Subcommand subcommand : {Subcommand::kRun, Subcommand::kBench, Subcommand::kDemo}) {
@@ -104,8 +103,6 @@ TEST(Flags, EveryFlagSetsItsField) {
                             "--threads=3",
                             "--kv-cache-dtype",
                             "f32",
-                            "--system",
-                            "be brief",
                             "--raw",
                             "--show-speculation",
                             "--json",
@@ -151,7 +148,6 @@ TEST(Flags, EveryFlagSetsItsField) {
   EXPECT_EQ(f.max_model_len, 2048);
   EXPECT_EQ(f.threads, 3);
   EXPECT_TRUE(f.kv_f32);
-  EXPECT_EQ(f.system, "be brief");
   EXPECT_TRUE(f.raw && f.show_speculation && f.json && f.sampling.ignore_eos);
   EXPECT_EQ(f.Sampling(99).max_tokens, 7);
   EXPECT_EQ(f.sampling.min_tokens, 2);
@@ -261,6 +257,8 @@ TEST(Flags, ErrorsNameTheFlagAndTheReason) {
       {{"--logit-bias", R"({"1": 101})"}, "the bias of token 1 must be a number from -100 to 100"},
       {{"--speculative-config", "ngram"}, "--speculative-config: bad JSON"},
       {{"--file", ""}, "--file: the path is empty"},
+      {{"--raw", "--system", "a"}, "--raw uses no chat template, so --system has no place"},
+      {{"--logprobs", "2"}, "--logprobs needs --json"},
       {{"two", "words"}, "unexpected argument 'words'; quote a text of several words"},
   };
   for (const auto& c : cases) EXPECT_THAT(RunError(c.arguments), HasSubstr(c.message));
@@ -284,6 +282,8 @@ TEST(Flags, AModelIsNeeded) {
     ASSERT_FALSE(flags.ok());
     EXPECT_THAT(flags.error().message, HasSubstr("no model; give --model PATH"));
   }
+  // Whoever gives the model as a word is told what is missing, not that the prompt is too much.
+  EXPECT_THAT(Parse(Subcommand::kRun, {"m.gguf", "hi"}).error().message, HasSubstr("no model"));
 }
 
 TEST(Flags, HelpNeedsNothingElse) {

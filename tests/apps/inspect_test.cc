@@ -85,6 +85,7 @@ TEST(Inspect, AVocabularyThatDoesNotFitIsExit1) {
   app.inspect_report = report;
   EXPECT_EQ(app.Run({"inspect", "m.gguf", "--draft", "d.gguf"}), kExitFailure);
   EXPECT_THAT(app.out(), HasSubstr("vocabularies: do not fit: token 5 is"));
+  EXPECT_THAT(app.out(), HasSubstr("verdict: fits, but the draft model cannot draft"));
 }
 
 // The verdict names the setting that makes it fit, and that setting does.

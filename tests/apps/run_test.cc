@@ -153,6 +153,14 @@ TEST(Chat, RemembersItsTurns) {
   EXPECT_EQ(app.calls.size(), 3u);
 }
 
+TEST(Chat, AMistypedCommandIsNoQuestion) {
+  AppHarness app;
+  app.in_tty = true;
+  app.Run({"run", "--model", "m"}, "/claer\n/etc/passwd is what?\n/\n/exit\n");
+  EXPECT_THAT(app.err(), HasSubstr("no such command; /clear forgets, /exit leaves\n"));
+  EXPECT_EQ(app.calls.size(), 2u);
+}
+
 TEST(Chat, LeavesAtTheEndOfInput) {
   AppHarness app;
   app.in_tty = true;

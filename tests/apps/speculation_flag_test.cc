@@ -35,7 +35,7 @@ TEST(SpeculationFlag, RefusesWithTheReason) {
     std::string_view json, message;
   } cases[] = {
       {"", "bad JSON"},
-      {"ngram", "bad JSON"},
+      {"ngram", R"(; give an object like '{"method": "ngram"}')"},
       {"null", "expected an object, got null"},
       {R"("ngram")", "expected an object, got a string"},
       {R"({"method": "ngram"} x)", "bad JSON"},
