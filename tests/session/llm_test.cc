@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/memory.h"
+#include "support/files.h"
 #include "support/model_runner.h"
 #include "support/models.h"
 
@@ -110,10 +111,11 @@ TEST_F(SmolLM2, ResidentMemoryStaysInItsBound) {
   ASSERT_TRUE((*llm)->Generate(Chat("Hi"), params, {}, nullptr).ok());
   const auto report = Inspect({.model = path, .threads = 2, .max_model_len = 1024});
   ASSERT_TRUE(report.ok());
-  const double bound = 1.15 * report->target.file_bytes + report->memory.kv + 100e6;
-#if !defined(__SANITIZE_ADDRESS__)
-  EXPECT_LT(static_cast<double>(ResidentBytes() - before), bound);
+  double bound = 1.15 * report->target.file_bytes + report->memory.kv + 100e6;
+#if defined(__SANITIZE_ADDRESS__)
+  bound += 300e6;  // freed memory that the sanitizer keeps for a while
 #endif
+  EXPECT_LT(static_cast<double>(ResidentBytes() - before), bound);
   EXPECT_LT(static_cast<double>(report->memory.target_weights), 1.06 * report->target.file_bytes);
 }
 
@@ -131,6 +133,46 @@ TEST(LlmLoad, WhatCannotBeLoadedIsRefusedWithAReason) {
   EXPECT_THAT(
       message({.model = TinyModelPath("qwen2"), .draft_model = TinyModelPath("llama3_rope")}),
       testing::HasSubstr("cannot draft for"));
+}
+
+// The tiny llama with one key set anew, as a file.
+std::string WithKey(const TempDir& folder, const std::string& key, const GgufValue& value) {
+  const auto file = GgufFile::Open(TinyModelPath("llama")).value();
+  GgufWriter writer;
+  for (const auto& [name, old] : file->metadata()) writer.Set(name, name == key ? value : old);
+  for (const GgufTensor& tensor : file->tensors()) {
+    writer.AddTensor(tensor.name, tensor.type, tensor.shape,
+                     {tensor.data.begin(), tensor.data.end()});
+  }
+  const std::vector<std::byte> bytes = writer.Serialize();
+  return folder.Write("edited.gguf", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+TEST(LlmLoad, ATemplateThatCannotBeReadCostsChatOnly) {
+  TempDir folder;
+  const std::string path =
+      WithKey(folder, "tokenizer.chat_template", std::string("{% for x in messages %}"));
+  testing::internal::CaptureStderr();
+  const auto llm = Llm::Load({.model = path, .threads = 1});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  ASSERT_TRUE(llm.ok()) << llm.error().message;
+  EXPECT_FALSE((*llm)->has_chat_template());
+  EXPECT_TRUE((*llm)->EncodeRaw("hi").ok());
+  const auto chat = (*llm)->EncodeChat({{{"role", "user"}, {"content", "hi"}}});
+  ASSERT_FALSE(chat.ok());
+  EXPECT_THAT(chat.error().message, testing::HasSubstr("a 'for' block is never closed"));
+  EXPECT_THAT(chat.error().message, testing::HasSubstr("--raw"));
+}
+
+TEST(LlmLoad, AWrongTokenizerIsBlamedOnItsFile) {
+  TempDir folder;
+  const std::string path = WithKey(folder, "tokenizer.ggml.eos_token_id", uint64_t{288});
+  const std::string message = path +
+                              ": tokenizer.ggml.eos_token_id is 288, outside the vocabulary of "
+                              "288 tokens";
+  EXPECT_EQ(Llm::Load({.model = path}).error().message, message);
+  EXPECT_EQ(Llm::Load({.model = TinyModelPath("llama"), .draft_model = path}).error().message,
+            message);
 }
 
 TEST(LlmLoad, ATargetMayDraftForItselfAndIsAlwaysRight) {
