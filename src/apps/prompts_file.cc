@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <map>
+#include <sstream>
 
 #include "apps/json_text.h"
+#include "apps/read_text.h"
 
 namespace hunch {
 namespace {
@@ -28,6 +27,7 @@ Result<BenchPrompt> ParseLine(std::string_view line) {
   HUNCH_RETURN_IF_ERROR(ReadField(object, "id", prompt.id));
   HUNCH_RETURN_IF_ERROR(ReadField(object, "category", prompt.category));
   HUNCH_RETURN_IF_ERROR(ReadField(object, "prompt", prompt.text));
+  if (prompt.category.empty()) return Error{ErrorCode::kInvalidArgument, "\"category\" is empty"};
   if (prompt.text.empty()) return Error{ErrorCode::kInvalidArgument, "\"prompt\" is empty"};
   return prompt;
 }
@@ -35,12 +35,8 @@ Result<BenchPrompt> ParseLine(std::string_view line) {
 }  // namespace
 
 Result<std::vector<BenchPrompt>> ReadPromptsFile(const std::string& path, int per_category) {
-  errno = 0;
-  std::ifstream file(path);
-  if (!file) {
-    return Error{errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument,
-                 fmt::format("{}: {}", path, std::strerror(errno))};
-  }
+  HUNCH_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  std::istringstream file(text);
   std::vector<BenchPrompt> prompts;
   std::map<std::string, int> taken;
   std::string line;

@@ -1,23 +1,12 @@
 // hunch run: one answer. Without a prompt it is a chat (chat.cc).
-#include <fmt/format.h>
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
 #include "apps/commands.h"
 #include "apps/generate.h"
 #include "apps/output_json.h"
+#include "apps/read_text.h"
 #include "apps/stats_line.h"
 
 namespace hunch {
 namespace {
-
-std::string ReadAll(std::istream& in) {
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 // What a shell appends is not part of the prompt.
 std::string WithoutFinalNewline(std::string text) {
@@ -26,28 +15,12 @@ std::string WithoutFinalNewline(std::string text) {
   return text;
 }
 
-Result<std::string> ReadPromptFile(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("{}: is a folder, not a file", path)};
-  }
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return Error{errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument,
-                 fmt::format("{}: {}", path, std::strerror(errno))};
-  }
-  std::string text = ReadAll(file);
-  if (file.bad()) {
-    return Error{ErrorCode::kIo, fmt::format("{}: cannot be read", path)};
-  }
-  return WithoutFinalNewline(std::move(text));
-}
-
 Result<std::string> ReadPrompt(const Flags& flags, const Console& console) {
   if (!flags.words.empty()) return flags.words[0];
-  if (flags.file && *flags.file != "-") return ReadPromptFile(*flags.file);
-  return WithoutFinalNewline(ReadAll(console.in));
+  const bool from_file = flags.file && *flags.file != "-";
+  HUNCH_ASSIGN_OR_RETURN(std::string text,
+                         from_file ? ReadTextFile(*flags.file) : ReadText(console.in));
+  return WithoutFinalNewline(std::move(text));
 }
 
 }  // namespace

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <iterator>
+#include <limits>
 
 #include "apps/commands.h"
 #include "apps/json_text.h"
 #include "apps/numbers.h"
+#include "apps/read_text.h"
 
 namespace hunch {
 namespace {
@@ -18,11 +19,15 @@ Error Wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::mov
 template <typename AnswerLine>
 Result<int> AnswerLines(Context& context, AnswerLine&& answer) {
   std::string line;
-  for (int64_t number = 1; std::getline(context.console.in, line); ++number) {
+  for (int64_t number = 1;; ++number) {
+    const auto fail = [&](const Error& error) {
+      return Error{error.code, fmt::format("line {}: {}", number, error.message)};
+    };
+    const Result<bool> read = ReadLine(context.console.in, line);
+    if (!read.ok()) return fail(read.error());
+    if (!*read) break;
     Result<Json> reply = answer(line);
-    if (!reply.ok()) {
-      return Error{reply.error().code, fmt::format("line {}: {}", number, reply.error().message)};
-    }
+    if (!reply.ok()) return fail(reply.error());
     if (!(context.console.out << DumpJson(*reply) << '\n' << std::flush)) break;
   }
   return kExitOk;
@@ -79,10 +84,6 @@ Result<Json> DetokenizeLine(const Tokenizer& tokenizer, std::string_view line) {
   return Json{{"text", std::move(text)}};
 }
 
-std::string ReadAll(std::istream& in) {
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
 // Ids given as words or on standard input, between spaces or commas.
 Result<std::vector<TokenId>> ParseIds(std::string_view text) {
   std::vector<TokenId> ids;
@@ -117,7 +118,12 @@ Result<int> TokenizeCommand(const Flags& flags, Context& context) {
     return AnswerLines(context,
                        [&](std::string_view line) { return TokenizeLine(tokenizer, line); });
   }
-  const std::string text = flags.words.empty() ? ReadAll(context.console.in) : flags.words[0];
+  std::string text;
+  if (flags.words.empty()) {
+    HUNCH_ASSIGN_OR_RETURN(text, ReadText(context.console.in));
+  } else {
+    text = flags.words[0];
+  }
   for (const TokenId id : tokenizer.Encode(text, flags.parse_special)) {
     context.console.out << fmt::format("{:>8}  {}\n", id,
                                        DumpJson(Json(std::string(tokenizer.TokenBytes(id)))));
@@ -135,7 +141,9 @@ Result<int> DetokenizeCommand(const Flags& flags, Context& context) {
   }
   std::string text;
   for (const std::string& word : flags.words) text += word + ' ';
-  if (flags.words.empty()) text = ReadAll(context.console.in);
+  if (flags.words.empty()) {
+    HUNCH_ASSIGN_OR_RETURN(text, ReadText(context.console.in));
+  }
   HUNCH_ASSIGN_OR_RETURN(const std::vector<TokenId> ids, ParseIds(text));
   HUNCH_ASSIGN_OR_RETURN(const std::string decoded, Decode(tokenizer, ids));
   context.console.out << decoded;
