@@ -24,9 +24,10 @@ struct Descriptor {
 };
 
 Error SystemError(const std::string& path, std::string_view what, int error) {
-  const ErrorCode code = error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound
-                         : error == ENOMEM                   ? ErrorCode::kResourceExhausted
-                                                             : ErrorCode::kIo;
+  ErrorCode code = ErrorCode::kInvalidArgument;  // a path that is wrong in itself
+  if (error == ENOENT || error == ENOTDIR) code = ErrorCode::kNotFound;
+  if (error == EIO || error == EINTR) code = ErrorCode::kIo;
+  if (error == ENOMEM || error == EMFILE || error == ENFILE) code = ErrorCode::kResourceExhausted;
   return {code, fmt::format("{}: {}: {}", path, what, std::strerror(error))};
 }
 
