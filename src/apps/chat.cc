@@ -79,10 +79,7 @@ Result<int> ChatCommand(const Flags& flags, Context& context) {
   }
   HUNCH_ASSIGN_OR_RETURN(const auto speculation, SpeculationOf(flags, DraftMethod::kNone));
   HUNCH_ASSIGN_OR_RETURN(auto llm, LoadModelFor(flags, speculation, context));
-  if (!llm->has_chat_template()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "the model has no chat template; give a prompt and --raw"};
-  }
+  if (!llm->has_chat_template()) return llm->EncodeChat(StartOfChat(flags)).error();
   context.console.err << "Chat with " << flags.model << "; /clear forgets, /exit leaves.\n";
   context.interrupts.Arm();
   return Chat(flags, speculation, *llm, context).Loop();

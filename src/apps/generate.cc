@@ -48,10 +48,6 @@ Json StartOfChat(const Flags& flags) {
 Result<std::vector<TokenId>> EncodePrompt(const Llm& llm, const Flags& flags,
                                           const std::string& prompt) {
   if (flags.raw) return llm.EncodeRaw(prompt);
-  if (!llm.has_chat_template()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "the model has no chat template; use --raw to complete the prompt as it is"};
-  }
   Json messages = StartOfChat(flags);
   messages.push_back({{"role", "user"}, {"content", prompt}});
   return llm.EncodeChat(messages);

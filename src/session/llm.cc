@@ -4,7 +4,6 @@
 
 #include <chrono>
 
-#include "base/log.h"
 #include "chat/chat_template.h"
 #include "chat/messages.h"
 #include "draft/chained.h"
@@ -133,7 +132,8 @@ Status LoadedLlm::Init(const LlmOptions& options) {
   return Ok{};
 }
 
-// A template that Hunch cannot read costs chat, not the model: raw completion still works.
+// A template that Hunch cannot read costs chat, not the model: raw completion still works, and
+// EncodeChat says why chat does not.
 Status LoadedLlm::LoadTemplate() {
   HUNCH_ASSIGN_OR_RETURN(const std::string source,
                          file_->GetStringOr("tokenizer.chat_template", ""));
@@ -144,7 +144,6 @@ Status LoadedLlm::LoadTemplate() {
   } else {
     template_error_ =
         fmt::format("the model's chat template cannot be used ({})", parsed.error().message);
-    LogWarning(template_error_);
   }
   return Ok{};
 }

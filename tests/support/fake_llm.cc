@@ -46,6 +46,9 @@ std::string FakeLlm::Text(std::span<const TokenId> tokens) const {
 }
 
 Result<std::vector<TokenId>> FakeLlm::EncodeChat(const nlohmann::ordered_json& messages) const {
+  if (!script_.has_chat_template) {
+    return Error{ErrorCode::kUnsupported, "no chat template; the reason: use --raw"};
+  }
   std::string text;
   for (const auto& message : messages) {
     text +=
