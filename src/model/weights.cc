@@ -1,6 +1,7 @@
 #include "model/weights.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 #include <string>
@@ -58,8 +59,8 @@ class Loader {
     }
     if (tensor->columns() != columns || tensor->rows() != rows || tensor->shape.size() > 2) {
       return Error{ErrorCode::kBadFile,
-                   fmt::format("{}: tensor {} is {} x {}, expected {} x {}", file_.name(), name,
-                               tensor->columns(), tensor->rows(), columns, rows)};
+                   fmt::format("{}: tensor {} is {}, expected {} x {}", file_.name(), name,
+                               fmt::join(tensor->shape, " x "), columns, rows)};
     }
     taken_.insert(name);
     return tensor;

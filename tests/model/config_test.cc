@@ -16,6 +16,7 @@ struct Edit {
   std::string drop_tensor;
   std::string add_tensor;
   std::string retype_tensor;  // its shape becomes one row less
+  std::string deepen_tensor;  // its shape gets two more dimensions of 1
 };
 
 std::vector<std::byte> Edited(const std::string& name, const Edit& edit) {
@@ -33,6 +34,7 @@ std::vector<std::byte> Edited(const std::string& name, const Edit& edit) {
       data.resize(data.size() / shape.back() * (shape.back() - 1));
       --shape.back();
     }
+    if (tensor.name == edit.deepen_tensor) shape.insert(shape.end(), {1, 1});
     writer.AddTensor(tensor.name, tensor.type, shape, std::move(data));
   }
   if (!edit.add_tensor.empty()) {
@@ -113,6 +115,11 @@ TEST(ModelConfig, WhatWouldChangeTheArithmeticIsRefused) {
               testing::HasSubstr("yarn"));
   EXPECT_THAT(Load("qwen2", {.set = {{"qwen2.attention.sliding_window", uint64_t{16}}}}),
               testing::HasSubstr("sliding-window"));
+}
+
+TEST(ModelConfig, AWrongShapeIsShownWhole) {
+  EXPECT_EQ(Load("llama", {.deepen_tensor = "blk.0.ffn_down.weight"}),
+            "edited.gguf: tensor blk.0.ffn_down.weight is 80 x 64 x 1 x 1, expected 80 x 64");
 }
 
 }  // namespace
