@@ -3,7 +3,6 @@
 #include <new>
 
 #include "apps/commands.h"
-#include "base/log.h"
 
 namespace hunch {
 namespace {
@@ -77,7 +76,6 @@ int ExitCodeOf(const Error& error) {
 }
 
 int RunProgram(std::span<const std::string> arguments, Context& context) {
-  SetLogQuiet(true);
   Console& console = context.console;
   if (arguments.empty()) {
     console.err << "hunch: no subcommand; see hunch --help\n";

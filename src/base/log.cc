@@ -17,10 +17,6 @@ spdlog::logger& Logger() {
 
 }  // namespace
 
-void LogInfo(std::string_view message) { Logger().info("{}", message); }
 void LogWarning(std::string_view message) { Logger().warn("{}", message); }
-void SetLogQuiet(bool quiet) {
-  Logger().set_level(quiet ? spdlog::level::warn : spdlog::level::info);
-}
 
 }  // namespace hunch

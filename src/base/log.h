@@ -7,10 +7,7 @@
 
 namespace hunch {
 
-void LogInfo(std::string_view message);
 void LogWarning(std::string_view message);
-// `quiet` silences everything below a warning (for --json and tests).
-void SetLogQuiet(bool quiet);
 
 }  // namespace hunch
 

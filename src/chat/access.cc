@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "chat/code_points.h"
 #include "chat/methods.h"
 #include "chat/operators.h"
 #include "chat/print.h"
-#include "chat/utf8.h"
 
 namespace hunch::chat {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chat/code_points.h"
 #include "chat/print.h"
-#include "chat/utf8.h"
 
 namespace hunch::chat {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "chat/utf8.h"
+#include "chat/code_points.h"
 
 namespace hunch::chat {
 namespace {

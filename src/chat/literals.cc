@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "chat/utf8.h"
+#include "base/utf8.h"
+#include "chat/code_points.h"
 
 namespace hunch::chat {
 namespace {
@@ -74,7 +75,7 @@ bool DecodeEscape(std::string_view text, size_t* position, std::string* out) {
     return true;
   }
   if (c >= '0' && c <= '7') {
-    AppendCodePoint(ReadOctal(text, position), out);
+    AppendUtf8(ReadOctal(text, position), out);
     return true;
   }
   if (c != 'x' && c != 'u' && c != 'U') {
@@ -84,7 +85,7 @@ bool DecodeEscape(std::string_view text, size_t* position, std::string* out) {
   ++*position;
   const auto code = ReadHex(text, position, c == 'x' ? 2 : c == 'u' ? 4 : 8);
   if (!code || *code > 0x10ffff || (*code >= 0xd800 && *code <= 0xdfff)) return false;
-  AppendCodePoint(*code, out);
+  AppendUtf8(*code, out);
   return true;
 }
 

@@ -7,9 +7,9 @@
 #include <optional>
 #include <unordered_map>
 
+#include "chat/code_points.h"
 #include "chat/filters.h"
 #include "chat/operators.h"
-#include "chat/utf8.h"
 
 namespace hunch::chat {
 namespace {

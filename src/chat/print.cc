@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "chat/utf8.h"
+#include "chat/code_points.h"
 
 namespace hunch::chat {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "chat/utf8.h"
+#include "chat/code_points.h"
 
 namespace hunch::chat {
 

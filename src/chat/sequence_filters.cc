@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "chat/code_points.h"
 #include "chat/filters.h"
 #include "chat/methods.h"
 #include "chat/operators.h"
 #include "chat/print.h"
-#include "chat/utf8.h"
 
 namespace hunch::chat {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "chat/code_points.h"
 #include "chat/methods.h"
-#include "chat/utf8.h"
 
 namespace hunch::chat {
 namespace {

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/utf8.h"
+#include "chat/code_points.h"
 #include "chat/filters.h"
 #include "chat/methods.h"
 #include "chat/operators.h"
 #include "chat/print.h"
-#include "chat/utf8.h"
 
 namespace hunch::chat {
 namespace {
@@ -39,7 +40,7 @@ Value Title(Runtime& runtime, const Value& value, const Arguments&) {
       out.Append(text, i, end);
     } else {
       std::string changed;
-      AppendCodePoint(begins ? ToUpper(point.code) : ToLower(point.code), &changed);
+      AppendUtf8(begins ? ToUpper(point.code) : ToLower(point.code), &changed);
       out.Append(changed, text.FromRequestAt(i));
     }
     begins = separates;

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+#include "chat/code_points.h"
 #include "chat/methods.h"
-#include "chat/utf8.h"
 
 namespace hunch::chat {
 
@@ -96,7 +97,7 @@ Value ChangeCase(Runtime& runtime, const Text& text, Case to) {
       out.Append(to == Case::kUpper ? "SS" : "Ss", text.FromRequestAt(i));
     } else {
       std::string changed;
-      AppendCodePoint(upper ? ToUpper(point.code) : ToLower(point.code), &changed);
+      AppendUtf8(upper ? ToUpper(point.code) : ToLower(point.code), &changed);
       out.Append(changed, text.FromRequestAt(i));
     }
     word_goes_on = !broken && (IsCased(point.code) || point.code == 0xdf);

@@ -77,7 +77,6 @@ class Reservation {
   Reservation& operator=(Reservation&&) = delete;
   ~Reservation() { Release(); }
 
-  int first_slot() const { return table_->committed_; }
   int slots() const { return slots_; }
   // The first `slots` reserved slots are the sequence's now. Cannot fail.
   void Commit(int slots);

@@ -64,15 +64,6 @@ struct TokenChoice {
   std::vector<TokenLogprob> top;  // most likely first; empty unless asked for
 };
 
-// What one step did, written once after commit.
-struct StepStats {
-  int drafted = 0;    // nodes proposed and verified
-  int accepted = 0;   // nodes whose token the target chose and that were committed
-  int committed = 0;  // tokens appended
-  double draft_seconds = 0;
-  double target_seconds = 0;
-};
-
 }  // namespace hunch
 
 #endif  // HUNCH_SEQ_TYPES_H_

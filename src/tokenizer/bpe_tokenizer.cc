@@ -1,11 +1,13 @@
 #include "tokenizer/bpe_tokenizer.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 
+#include "base/utf8.h"
 #include "tokenizer/pre_tokenizer.h"
 #include "tokenizer/unicode.h"
-#include "tokenizer/utf8.h"
 
 namespace hunch {
 namespace {
@@ -109,9 +111,18 @@ void BpeTokenizer::AppendOrdinary(std::string_view text, BpeMerger* merger,
 }
 
 Result<std::unique_ptr<Tokenizer>> Tokenizer::Create(const GgufFile& file) {
-  HUNCH_ASSIGN_OR_RETURN(const VocabularyData data, ReadVocabularyData(file));
-  HUNCH_ASSIGN_OR_RETURN(Vocabulary vocabulary, Vocabulary::Create(data));
-  return std::unique_ptr<Tokenizer>(std::make_unique<BpeTokenizer>(std::move(vocabulary)));
+  const auto create = [&]() -> Result<Vocabulary> {
+    HUNCH_ASSIGN_OR_RETURN(const VocabularyData data, ReadVocabularyData(file));
+    return Vocabulary::Create(data);
+  };
+  Result<Vocabulary> vocabulary = create();
+  if (!vocabulary.ok()) {
+    // Which of a target's and a drafter's files it is. The lookups of keys name theirs.
+    const Error& error = vocabulary.error();
+    if (error.message.starts_with(file.name())) return error;
+    return Error{error.code, fmt::format("{}: {}", file.name(), error.message)};
+  }
+  return std::unique_ptr<Tokenizer>(std::make_unique<BpeTokenizer>(std::move(vocabulary).value()));
 }
 
 }  // namespace hunch

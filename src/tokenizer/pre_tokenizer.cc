@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "base/utf8.h"
 #include "tokenizer/unicode.h"
-#include "tokenizer/utf8.h"
 
 namespace hunch {
 namespace {

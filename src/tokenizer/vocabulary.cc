@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/utf8.h"
 #include "tokenizer/byte_level.h"
-#include "tokenizer/utf8.h"
 
 namespace hunch {
 namespace {

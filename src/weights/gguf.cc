@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/utf8.h"
 #include "weights/gguf_parse.h"
 #include "weights/gguf_source.h"
 #include "weights/mapped_file.h"
@@ -86,14 +87,12 @@ const GgufValue* GgufFile::FindValue(std::string_view key) const {
 }
 
 Error GgufFile::Missing(std::string_view key) const {
-  return {ErrorCode::kBadFile,
-          fmt::format("{}: the key {} is missing", name_, QuoteForMessage(key))};
+  return {ErrorCode::kBadFile, fmt::format("{}: the key {} is missing", name_, Quote(key))};
 }
 
 Error GgufFile::WrongType(std::string_view key, std::string_view wanted) const {
-  return {ErrorCode::kBadFile,
-          fmt::format("{}: the key {} is {}, not {}", name_, QuoteForMessage(key),
-                      DescribeType(*FindValue(key)), wanted)};
+  return {ErrorCode::kBadFile, fmt::format("{}: the key {} is {}, not {}", name_, Quote(key),
+                                           DescribeType(*FindValue(key)), wanted)};
 }
 
 Result<int64_t> GgufFile::GetInt(std::string_view key) const {
@@ -104,7 +103,7 @@ Result<int64_t> GgufFile::GetInt(std::string_view key) const {
   if (wide == nullptr) return WrongType(key, "an integer");
   if (*wide > kMaxInt64) {
     return Error{ErrorCode::kBadFile, fmt::format("{}: the key {} is {}, which is out of any range",
-                                                  name_, QuoteForMessage(key), *wide)};
+                                                  name_, Quote(key), *wide)};
   }
   return static_cast<int64_t>(*wide);
 }
@@ -121,7 +120,7 @@ Result<double> GgufFile::GetFloat(std::string_view key) const {
   if (number == nullptr) return WrongType(key, "a float");
   if (!std::isfinite(*number)) {
     return Error{ErrorCode::kBadFile, fmt::format("{}: the key {} is {}, not a finite number",
-                                                  name_, QuoteForMessage(key), *number)};
+                                                  name_, Quote(key), *number)};
   }
   return *number;
 }
@@ -172,7 +171,7 @@ Result<std::vector<int64_t>> GgufFile::GetInts(std::string_view key) const {
     if (number > kMaxInt64) {
       return Error{ErrorCode::kBadFile,
                    fmt::format("{}: element {} of the key {} is {}, which is out of any range",
-                               name_, ints.size(), QuoteForMessage(key), number)};
+                               name_, ints.size(), Quote(key), number)};
     }
     ints.push_back(static_cast<int64_t>(number));
   }

@@ -13,6 +13,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/utf8.h"
 #include "weights/byte_cursor.h"
 #include "weights/gguf_format.h"
 #include "weights/gguf_source.h"
@@ -72,7 +73,7 @@ Status Parser::ReadPreamble() {
                                magic_bytes.size());
   if (magic != gguf::kMagic) {
     const bool lfs = magic == "vers";  // "version https://git-lfs..."
-    return source_.Bad(fmt::format("not a GGUF file: it starts with {}{}", QuoteForMessage(magic),
+    return source_.Bad(fmt::format("not a GGUF file: it starts with {}{}", Quote(magic),
                                    lfs ? " (a Git LFS pointer? then run `git lfs pull`)" : ""));
   }
   uint32_t version;
@@ -108,7 +109,7 @@ Status Parser::ReadKey(uint64_t index) {
   if (!cursor_.ReadString(&key)) {
     return source_.Truncated(fmt::format("the name of key {} of {}", index + 1, key_count_));
   }
-  const std::string where = fmt::format("key {}", QuoteForMessage(key));
+  const std::string where = fmt::format("key {}", Quote(key));
   if (key.empty()) {
     return source_.Bad(fmt::format("key {} of {} has an empty name", index + 1, key_count_));
   }
@@ -192,7 +193,7 @@ Status Parser::ReadTensorInfo(uint64_t index) {
   if (!cursor_.ReadString(&name)) {
     return source_.Truncated(fmt::format("the name of tensor {} of {}", index + 1, tensor_count_));
   }
-  const std::string where = fmt::format("tensor {}", QuoteForMessage(name));
+  const std::string where = fmt::format("tensor {}", Quote(name));
   if (name.empty()) {
     return source_.Bad(fmt::format("tensor {} of {} has an empty name", index + 1, tensor_count_));
   }
@@ -237,7 +238,7 @@ Status Parser::PlaceTensors() {
   const GgufTensor* previous = nullptr;
   for (size_t i : by_offset) {
     GgufTensor& tensor = contents_.tensors[i];
-    const std::string where = fmt::format("tensor {}", QuoteForMessage(tensor.name));
+    const std::string where = fmt::format("tensor {}", Quote(tensor.name));
     HUNCH_ASSIGN_OR_RETURN(const uint64_t bytes, TensorBytes(tensor, where));
     if (offsets_[i] % alignment_ != 0) {
       return source_.Bad(fmt::format("{}: offset {} is not a multiple of the file's alignment, {}",
@@ -251,7 +252,7 @@ Status Parser::PlaceTensors() {
     }
     if (offsets_[i] < previous_end) {
       return source_.Bad(fmt::format("{} (at offset {}) overlaps tensor {} (up to {})", where,
-                                     offsets_[i], QuoteForMessage(previous->name), previous_end));
+                                     offsets_[i], Quote(previous->name), previous_end));
     }
     tensor.data = data.subspan(offsets_[i], bytes);
     previous_end = offsets_[i] + bytes;

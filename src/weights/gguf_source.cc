@@ -40,19 +40,4 @@ Error GgufSource::TooMany(std::string_view where, uint64_t count, std::string_vi
                   where, count, things, cursor_.left()));
 }
 
-std::string QuoteForMessage(std::string_view text) {
-  constexpr size_t kMost = 80;
-  std::string quoted = "\"";
-  for (char c : text.substr(0, kMost)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte > 0x7E) {
-      quoted += fmt::format("\\x{:02x}", byte);
-    } else {
-      quoted += c;
-    }
-  }
-  quoted += text.size() > kMost ? "...\"" : "\"";
-  return quoted;
-}
-
 }  // namespace hunch

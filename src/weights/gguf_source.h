@@ -36,10 +36,6 @@ class GgufSource {
   ByteCursor cursor_;
 };
 
-// A string of a file, quoted for a message: control bytes and anything that is not ASCII are
-// escaped (the terminal is not the file's to write to), and a long one is cut.
-std::string QuoteForMessage(std::string_view text);
-
 }  // namespace hunch
 
 #endif  // HUNCH_WEIGHTS_GGUF_SOURCE_H_

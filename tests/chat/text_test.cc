@@ -7,8 +7,9 @@
 #include <limits>
 #include <string>
 
+#include "base/utf8.h"
+#include "chat/code_points.h"
 #include "chat/print.h"
-#include "chat/utf8.h"
 
 namespace hunch::chat {
 namespace {
@@ -63,7 +64,7 @@ TEST(Text, EscapeKeepsOrigins) {
 TEST(Utf8, CodePointsBothWays) {
   for (const uint32_t code : {0x24u, 0x7fu, 0x80u, 0x7ffu, 0x800u, 0xffffu, 0x10000u, 0x10ffffu}) {
     std::string text = "a";
-    AppendCodePoint(code, &text);
+    AppendUtf8(code, &text);
     EXPECT_EQ(DecodeAt(text, 1).code, code);
     EXPECT_EQ(DecodeAt(text, 1).length, text.size() - 1);
     EXPECT_EQ(DecodeBefore(text, text.size()).code, code);

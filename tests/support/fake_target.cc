@@ -101,7 +101,7 @@ class FakeLoop {
     Verdict verdict =
         AcceptCoupled(tree, {rows.data(), target_.vocab(), target_.vocab()}, committed_, sampler_);
     HUNCH_CHECK_EQ(verdict.tokens.size(), verdict.path.size() + 1);
-    StepStats stats;
+    FakeStep stats;
     stats.drafted = tree.size();
     for (const TokenChoice& choice : verdict.tokens) {
       if (run_.finish != FinishReason::kNone) break;

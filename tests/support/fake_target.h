@@ -47,11 +47,17 @@ struct FakeLimits {
   std::function<bool(std::span<const TokenId> output)> stop;
 };
 
+struct FakeStep {
+  int drafted = 0;    // nodes proposed and verified
+  int accepted = 0;   // nodes whose token the target chose and that were committed
+  int committed = 0;  // tokens appended
+};
+
 struct FakeRun {
   std::vector<TokenId> tokens;  // the output
   std::vector<TokenChoice> choices;
   FinishReason finish = FinishReason::kNone;
-  std::vector<StepStats> steps;
+  std::vector<FakeStep> steps;
   int drafted = 0;                     // nodes verified
   int accepted = 0;                    // nodes whose token the target chose and that were committed
   int agreed = 0;                      // nodes whose token the target chose

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
 #include "tokenizer/golden_vocabulary.h"
-#include "tokenizer/utf8.h"
 
 namespace hunch {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "base/utf8.h"
 #include "tokenizer/golden_vocabulary.h"
-#include "tokenizer/utf8.h"
 
 namespace hunch {
 namespace {

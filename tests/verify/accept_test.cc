@@ -154,7 +154,7 @@ TEST_F(StepCountsTest, FullHitsCommitOneMoreThanDrafted) {
   const std::vector<TokenId> whole = Whole(40);
   const FakeRun run = Run(20, TrueContinuation(whole, 96));
   ASSERT_EQ(run.steps.size(), 4u);
-  for (const StepStats& step : run.steps) {
+  for (const FakeStep& step : run.steps) {
     EXPECT_EQ(step.drafted, 4);
     EXPECT_EQ(step.accepted, 4);
     EXPECT_EQ(step.committed, 5);
@@ -174,7 +174,7 @@ TEST_F(StepCountsTest, PartialHitsMissesAndEmptyDrafts) {
   const FakeRun partial =
       Run(20, TrueContinuation(whole, 96, [start](size_t at) { return (at - start) % 4 == 3; }));
   ASSERT_EQ(partial.steps.size(), 5u);
-  for (const StepStats& step : partial.steps) {
+  for (const FakeStep& step : partial.steps) {
     EXPECT_EQ(step.accepted, 3);
     EXPECT_EQ(step.committed, 4);
   }
@@ -199,7 +199,7 @@ TEST_F(StepCountsTest, AcceptedNeverExceedsDraftedAndTheSumsFit) {
     const FakeRun run =
         Run(max_tokens, TrueContinuation(whole, 96, [](size_t at) { return at % 5 == 0; }), 7);
     int committed = 0;
-    for (const StepStats& step : run.steps) {
+    for (const FakeStep& step : run.steps) {
       EXPECT_GE(step.accepted, 0);
       EXPECT_LE(step.accepted, step.drafted);
       EXPECT_EQ(step.committed, step.accepted + 1);

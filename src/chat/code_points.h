@@ -1,12 +1,11 @@
-// UTF-8 as chat templates need it: by code point, as Python counts. Stateless and thread safe.
+// Text as chat templates need it: by code point, as Python counts. Stateless and thread safe.
 // Bytes that are not UTF-8 count as one code point each, so that no input can make these functions
 // fail.
-#ifndef HUNCH_CHAT_UTF8_H_
-#define HUNCH_CHAT_UTF8_H_
+#ifndef HUNCH_CHAT_CODE_POINTS_H_
+#define HUNCH_CHAT_CODE_POINTS_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace hunch::chat {
@@ -20,7 +19,6 @@ struct CodePoint {
 CodePoint DecodeAt(std::string_view text, size_t position);
 // The code point that ends just before `end` (0 < end <= text.size()).
 CodePoint DecodeBefore(std::string_view text, size_t end);
-void AppendCodePoint(uint32_t code, std::string* out);
 
 size_t CountCodePoints(std::string_view text);
 // Byte offset of code point `index`; text.size() when there are not so many.
@@ -38,4 +36,4 @@ bool IsCased(uint32_t code);
 
 }  // namespace hunch::chat
 
-#endif  // HUNCH_CHAT_UTF8_H_
+#endif  // HUNCH_CHAT_CODE_POINTS_H_

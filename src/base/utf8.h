@@ -1,7 +1,7 @@
 // UTF-8 as the Unicode standard defines it (table 3-7): overlong forms, surrogates and code points
 // past U+10FFFF are invalid. Pure functions.
-#ifndef HUNCH_TOKENIZER_UTF8_H_
-#define HUNCH_TOKENIZER_UTF8_H_
+#ifndef HUNCH_BASE_UTF8_H_
+#define HUNCH_BASE_UTF8_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -60,9 +60,10 @@ inline void AppendUtf8(uint32_t code_point, std::string* text) {
 inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+FFFD
 
 // For error messages about a file's strings: in quotes, cut after 48 bytes, everything that is not
-// printable ASCII or a valid character of two bytes or more as \xNN.
+// printable ASCII or a valid character of two bytes or more as \xNN (the terminal is not the file's
+// to command).
 std::string Quote(std::string_view text);
 
 }  // namespace hunch
 
-#endif  // HUNCH_TOKENIZER_UTF8_H_
+#endif  // HUNCH_BASE_UTF8_H_

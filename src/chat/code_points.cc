@@ -1,65 +1,26 @@
-#include "chat/utf8.h"
+#include "chat/code_points.h"
 
-#include <algorithm>
+#include "base/utf8.h"
 
 namespace hunch::chat {
 namespace {
-
-bool IsContinuation(unsigned char byte) { return (byte & 0xc0) == 0x80; }
-
-// Bytes that a sequence with this first byte has; 1 for what cannot start a longer one.
-size_t SequenceLength(unsigned char first) {
-  if (first >= 0xc2 && first <= 0xdf) return 2;
-  if (first >= 0xe0 && first <= 0xef) return 3;
-  if (first >= 0xf0 && first <= 0xf4) return 4;
-  return 1;
-}
 
 bool InRange(uint32_t code, uint32_t low, uint32_t high) { return code >= low && code <= high; }
 
 }  // namespace
 
 CodePoint DecodeAt(std::string_view text, size_t position) {
-  const auto first = static_cast<unsigned char>(text[position]);
-  const size_t length = SequenceLength(first);
-  if (length == 1 || position + length > text.size()) return {first, 1};
-  uint32_t code = first & (0xffu >> (length + 1));
-  for (size_t i = 1; i < length; ++i) {
-    const auto byte = static_cast<unsigned char>(text[position + i]);
-    if (!IsContinuation(byte)) return {first, 1};
-    code = (code << 6) | (byte & 0x3f);
-  }
-  const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  if (overlong || code > 0x10ffff || InRange(code, 0xd800, 0xdfff)) return {first, 1};
-  return {code, length};
+  const Utf8Char character = DecodeUtf8(text, position);
+  if (character.state == Utf8State::kValid) return {character.code_point, character.length};
+  return {static_cast<unsigned char>(text[position]), 1};
 }
 
 CodePoint DecodeBefore(std::string_view text, size_t end) {
   for (size_t length = 2; length <= 4 && length <= end; ++length) {
-    if (!IsContinuation(static_cast<unsigned char>(text[end - length + 1]))) break;
     const CodePoint point = DecodeAt(text.substr(0, end), end - length);
     if (point.length == length) return point;
   }
   return {static_cast<unsigned char>(text[end - 1]), 1};
-}
-
-void AppendCodePoint(uint32_t code, std::string* out) {
-  if (code < 0x80) {
-    out->push_back(static_cast<char>(code));
-    return;
-  }
-  if (code < 0x800) {
-    out->push_back(static_cast<char>(0xc0 | (code >> 6)));
-  } else {
-    if (code < 0x10000) {
-      out->push_back(static_cast<char>(0xe0 | (code >> 12)));
-    } else {
-      out->push_back(static_cast<char>(0xf0 | (code >> 18)));
-      out->push_back(static_cast<char>(0x80 | ((code >> 12) & 0x3f)));
-    }
-    out->push_back(static_cast<char>(0x80 | ((code >> 6) & 0x3f)));
-  }
-  out->push_back(static_cast<char>(0x80 | (code & 0x3f)));
 }
 
 size_t CountCodePoints(std::string_view text) {
