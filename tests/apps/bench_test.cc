@@ -6,6 +6,7 @@
 #include "apps/commands.h"
 #include "apps/prompts_file.h"
 #include "support/app_harness.h"
+#include "support/files.h"
 
 namespace hunch {
 namespace {
@@ -40,7 +41,7 @@ class Bench : public ::testing::Test {
   }
 
   AppHarness app_;
-  TemporaryFolder folder_;
+  TempDir folder_;
 };
 
 TEST_F(Bench, ReportsEveryMethodAndCategory) {
@@ -185,7 +186,7 @@ TEST_F(Bench, AnInterruptReportsWhatIsComplete) {
 }
 
 TEST(PromptsFile, TakesTheFirstOfEachCategory) {
-  TemporaryFolder folder;
+  TempDir folder;
   const auto prompts = ReadPromptsFile(folder.Write("p", kPrompts), 2);
   ASSERT_TRUE(prompts.ok()) << prompts.error().message;
   ASSERT_EQ(prompts.value().size(), 3u);
@@ -197,7 +198,7 @@ TEST(PromptsFile, TakesTheFirstOfEachCategory) {
 }
 
 TEST(PromptsFile, ErrorsNameFileAndLine) {
-  TemporaryFolder folder;
+  TempDir folder;
   const std::string good = "{\"id\":\"a\",\"category\":\"c\",\"prompt\":\"p\"}\n";
   const struct {
     std::string text, message;
@@ -207,6 +208,7 @@ TEST(PromptsFile, ErrorsNameFileAndLine) {
       {"{\"id\":1,\"category\":\"c\",\"prompt\":\"p\"}",
        "p:1: \"id\" must be a string; a line is {\"id\""},
       {"{\"id\":\"1\",\"category\":\"c\",\"prompt\":\"\"}", "p:1: \"prompt\" is empty"},
+      {"{\"id\":\"1\",\"category\":\"\",\"prompt\":\"p\"}", "p:1: \"category\" is empty"},
       {"{\"id\":\"1\",\"category\":\"c\",\"prompt\":\"\xff\"}", "p:1: bad JSON"},
       {"", "p: holds no prompts"},
   };

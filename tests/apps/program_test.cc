@@ -2,12 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <new>
 
 #include "apps/commands.h"
 #include "support/app_harness.h"
+#include "support/files.h"
 
 namespace hunch {
 namespace {
@@ -40,8 +39,7 @@ TEST(Program, HelpAndVersion) {
 }
 
 TEST(Program, VersionIsTheBuildFiles) {
-  std::ifstream file(std::string(HUNCH_GOLDEN_DIR) + "/../../CMakeLists.txt");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = ReadFile(GoldenPath("../../CMakeLists.txt"));
   EXPECT_THAT(text, HasSubstr("project(hunch VERSION " + std::string(kVersion) + " "));
 }
 

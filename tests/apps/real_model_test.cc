@@ -2,12 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <sstream>
 
 #include "apps/commands.h"
 #include "apps/json_text.h"
 #include "support/app_harness.h"
+#include "support/files.h"
 #include "support/models.h"
 
 namespace hunch {
@@ -57,13 +57,11 @@ TEST_F(RealModel, RunSaysTheSameWithAndWithoutSpeculation) {
 
 TEST_F(RealModel, TokenizeAndDetokenizeSpeakTheReferencesIds) {
   HUNCH_REQUIRE_MODEL(model, "smollm2");
-  std::ifstream rows(std::string(HUNCH_GOLDEN_DIR) + "/oracle/tokens_smollm2.jsonl");
+  const auto expected = ReadGoldenLines<Json>("oracle/tokens_smollm2.jsonl");
   std::string texts, ids, row;
-  std::vector<Json> expected;
-  while (std::getline(rows, row)) {
-    expected.push_back(Json::parse(row));
-    texts += DumpJson({{"text", expected.back()["text"]}, {"parse_special", true}}) + "\n";
-    ids += DumpJson({{"ids", expected.back()["ids"]}}) + "\n";
+  for (const Json& want : expected) {
+    texts += DumpJson({{"text", want["text"]}, {"parse_special", true}}) + "\n";
+    ids += DumpJson({{"ids", want["ids"]}}) + "\n";
   }
   ASSERT_GT(expected.size(), 600u);
   ASSERT_EQ(app_.Run({"tokenize", "--model", model, "--json"}, texts), kExitOk) << app_.err();

@@ -5,6 +5,7 @@
 
 #include "apps/commands.h"
 #include "support/app_harness.h"
+#include "support/files.h"
 
 namespace hunch {
 namespace {
@@ -29,7 +30,7 @@ TEST(Run, PrintsTheAnswerAndALineEnd) {
 
 TEST(Run, TakesThePromptFromWhereItIs) {
   AppHarness app;
-  TemporaryFolder folder;
+  TempDir folder;
   const std::string file = folder.Write("prompt.txt", "from\na file\n");
   EXPECT_EQ(app.Run({"run", "--model", "m", "-f", file}), kExitOk);
   EXPECT_EQ(app.calls[0].prompt, "user: from\na file\n");
@@ -45,7 +46,7 @@ TEST(Run, TakesThePromptFromWhereItIs) {
 
 TEST(Run, RefusesAPromptThatIsNone) {
   AppHarness app;
-  TemporaryFolder folder;
+  TempDir folder;
   EXPECT_EQ(app.Run({"run", "--model", "m", "-f", folder.Path("absent")}), kExitUsage);
   EXPECT_THAT(app.err(), HasSubstr("absent: No such file or directory\n"));
   EXPECT_EQ(app.Run({"run", "--model", "m", "-f", folder.Path("")}), kExitUsage);
@@ -57,7 +58,11 @@ TEST(Run, RefusesAPromptThatIsNone) {
   EXPECT_TRUE(app.loads.empty());
   app.script.has_chat_template = false;
   EXPECT_EQ(app.Run({"run", "--model", "m", "hi"}), kExitUsage);
-  EXPECT_THAT(app.err(), HasSubstr("--raw"));
+  EXPECT_EQ(app.err(), "hunch run: no chat template; the reason: use --raw\n");
+  app.in_tty = true;
+  EXPECT_EQ(app.Run({"run", "--model", "m"}), kExitUsage);
+  EXPECT_EQ(app.err(), "hunch run: no chat template; the reason: use --raw\n");
+  app.in_tty = false;
   EXPECT_EQ(app.Run({"run", "--model", "m", "--raw", "hi"}), kExitOk);
   app.script.max_model_len = 2;
   EXPECT_EQ(app.Run({"run", "--model", "m", "--raw", "hi"}), kExitUsage);

@@ -4,31 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
+
+#include "support/files.h"
 
 namespace hunch {
 namespace {
 
 class CgroupTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    root_ =
-        std::filesystem::path(::testing::TempDir()) /
-        ("cgroup_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    std::filesystem::remove_all(root_);
-    std::filesystem::create_directories(root_);
-    paths_ = {(root_ / "membership").string(), (root_ / "fs").string()};
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-  void Write(const std::string& name, const std::string& text) {
-    const std::filesystem::path path = root_ / name;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-  }
+  void Write(const std::string& name, const std::string& text) { root_.Write(name, text); }
 
-  std::filesystem::path root_;
-  CgroupPaths paths_;
+  const TempDir root_;
+  const CgroupPaths paths_{root_.Path("membership"), root_.Path("fs")};
 };
 
 TEST_F(CgroupTest, NothingKnownIsNoLimit) {

@@ -5,13 +5,12 @@
 
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "chat/chat_template.h"
+#include "support/files.h"
 
 namespace hunch {
 namespace {
@@ -19,14 +18,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kNow = 1'700'000'000;
-
-std::vector<Json> ReadGolden(const std::string& name) {
-  std::ifstream file(std::string(HUNCH_GOLDEN_DIR) + "/chat/" + name);
-  EXPECT_TRUE(file) << name;
-  std::vector<Json> rows;
-  for (std::string line; std::getline(file, line);) rows.push_back(Json::parse(line));
-  return rows;
-}
 
 class ChatGolden : public ::testing::Test {
  protected:
@@ -59,7 +50,7 @@ bool SharesItsWording(const std::string& error) {
 }
 
 TEST_F(ChatGolden, EveryConstructPrintsWhatJinja2Prints) {
-  auto rows = ReadGolden("cases.jsonl");
+  auto rows = ReadGoldenLines<Json>("chat/cases.jsonl");
   ASSERT_GE(rows.size(), 150u);
   const Json chat = {{"extra", rows[0]["variables"]}};
   int errors = 0;
@@ -112,17 +103,15 @@ TEST_F(ChatGolden, PublishedTemplatesPrintWhatJinja2Prints) {
   if (folder == nullptr) {
     GTEST_SKIP() << "HUNCH_CHAT_TEMPLATES_DIR names no folder with llama.cpp's models/templates";
   }
-  const auto chats = ReadGolden("chats.jsonl");
-  const auto rows = ReadGolden("model_templates.jsonl");
+  const auto chats = ReadGoldenLines<Json>("chat/chats.jsonl");
+  const auto rows = ReadGoldenLines<Json>("chat/model_templates.jsonl");
   EXPECT_GE(rows.size(), 2000u);
   std::map<std::string, std::string> sources;
   for (const Json& row : rows) {
     const auto name = row["file"].get<std::string>();
     SCOPED_TRACE(fmt::format("{} chat {}", name, row["chat"].get<int>()));
     if (!sources.contains(name)) {
-      std::ifstream file(std::string(folder) + "/" + name, std::ios::binary);
-      ASSERT_TRUE(file);
-      sources[name] = std::string(std::istreambuf_iterator<char>(file), {});
+      sources[name] = ReadFile(std::string(folder) + "/" + name);
     }
     ExpectRow(row, Render(sources[name], chats.at(row["chat"].get<size_t>())));
   }

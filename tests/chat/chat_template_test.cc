@@ -4,30 +4,16 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "support/files.h"
 
 namespace hunch {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-std::vector<Json> ReadLines(const std::string& path) {
-  std::ifstream file(path);
-  EXPECT_TRUE(file) << path;
-  std::vector<Json> rows;
-  for (std::string line; std::getline(file, line);) rows.push_back(Json::parse(line));
-  return rows;
-}
 
 ChatInputs InputsOf(const Json& row) {
   ChatInputs inputs;
@@ -45,13 +31,13 @@ Result<std::vector<RenderedPiece>> Render(const std::string& source, const ChatI
 }
 
 TEST(ChatTemplateOracle, RowsRenderAsJinja2Does) {
-  const std::string folder = std::string(HUNCH_GOLDEN_DIR) + "/oracle/";
-  const auto rows = ReadLines(folder + "templates.jsonl");
+  const auto rows = ReadGoldenLines<Json>("oracle/templates.jsonl");
   int errors = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     SCOPED_TRACE(i);
     const Json& row = rows[i];
-    const auto source = ReadFile(folder + "template_" + row["model"].get<std::string>() + ".jinja");
+    const auto source =
+        ReadFile(GoldenPath("oracle/template_" + row["model"].get<std::string>() + ".jinja"));
     const auto pieces = Render(source, InputsOf(row));
     if (!row.contains("error")) {
       ASSERT_TRUE(pieces.ok()) << pieces.error().message;

@@ -2,11 +2,11 @@
 // each time.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "support/files.h"
 
 // Under a name of its own: several targets can be replayed by one program.
 #define LLVMFuzzerTestOneInput FuzzChat
@@ -25,11 +25,9 @@ void RunTarget(const std::string& input) {
 // Templates with the variables that the golden cases use, every string of them marked as the
 // request's.
 std::vector<std::string> ReadSeeds() {
-  std::ifstream file(std::string(HUNCH_GOLDEN_DIR) + "/chat/cases.jsonl");
   std::vector<std::string> templates;
   std::string variables;
-  for (std::string line; std::getline(file, line);) {
-    const auto row = nlohmann::ordered_json::parse(line);
+  for (const auto& row : ReadGoldenLines<nlohmann::ordered_json>("chat/cases.jsonl")) {
     if (row.contains("variables")) {
       variables = row["variables"].dump();
       for (size_t at = variables.find("\":\""); at != std::string::npos;
@@ -42,8 +40,7 @@ std::vector<std::string> ReadSeeds() {
   }
   for (auto& source : templates) source += '\0' + variables;
   for (const std::string model : {"smollm2", "qwen2.5-coder"}) {
-    std::ifstream jinja(std::string(HUNCH_GOLDEN_DIR) + "/oracle/template_" + model + ".jinja");
-    templates.emplace_back(std::istreambuf_iterator<char>(jinja), std::istreambuf_iterator<char>());
+    templates.push_back(ReadFile(GoldenPath("oracle/template_" + model + ".jinja")));
   }
   return templates;
 }

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "support/files.h"
 #include "support/gguf_builder.h"
 
 // Under a name of its own: several targets can be replayed by one program.
@@ -28,16 +27,12 @@ void RunTarget(const std::string& input) {
 
 std::vector<std::string> ReadCorpus() {
   std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(HUNCH_GOLDEN_DIR) +
-                                                               "/../fuzz/corpus/gguf")) {
+  for (const auto& entry : std::filesystem::directory_iterator(GoldenPath("../fuzz/corpus/gguf"))) {
     paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());  // the folder's own order is not fixed
   std::vector<std::string> corpus;
-  for (const auto& path : paths) {
-    std::ifstream file(path, std::ios::binary);
-    corpus.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-  }
+  for (const auto& path : paths) corpus.push_back(ReadFile(path));
   return corpus;
 }
 

@@ -3,21 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "support/files.h"
 #include "support/model_runner.h"
 #include "support/models.h"
 
 namespace hunch {
 namespace {
-
-nlohmann::json ReadJson(const std::string& path) {
-  std::ifstream file(std::string(HUNCH_GOLDEN_DIR) + "/" + path);
-  HUNCH_CHECK(file.good()) << path;
-  return nlohmann::json::parse(file);
-}
 
 double LargestDifference(const float* ours, const std::vector<float>& theirs) {
   double largest = 0;
@@ -31,7 +25,7 @@ class TinyModel : public testing::TestWithParam<std::string> {};
 
 // fp32 weights and an fp32 cache: what is left is the order of summation.
 TEST_P(TinyModel, LogitsAndHiddenStatesAreTransformers) {
-  const auto golden = ReadJson("tiny/" + GetParam() + ".json");
+  const auto golden = nlohmann::json::parse(ReadFile(GoldenPath("tiny/" + GetParam() + ".json")));
   const auto ids = golden["prompt_ids"].get<std::vector<TokenId>>();
   ModelRunner runner(TinyModelPath(GetParam()), 2, KvType::kF32);
   const ModelConfig& config = runner.model().config();
@@ -63,7 +57,7 @@ TEST_P(TinyModel, LogitsAndHiddenStatesAreTransformers) {
 }
 
 TEST_P(TinyModel, GreedyTokensAreTransformers) {
-  const auto golden = ReadJson("tiny/" + GetParam() + ".json");
+  const auto golden = nlohmann::json::parse(ReadFile(GoldenPath("tiny/" + GetParam() + ".json")));
   auto ids = golden["prompt_ids"].get<std::vector<TokenId>>();
   ModelRunner runner(TinyModelPath(GetParam()), 2, KvType::kF32);
   LogitsRow row = runner.ReadAll(ids, 64).back();
@@ -112,7 +106,8 @@ class Oracle : public testing::TestWithParam<std::pair<const char*, const char*>
 
 TEST_P(Oracle, AtLeastAsCloseAsLlamaCpp) {
   HUNCH_REQUIRE_MODEL(path, GetParam().first);
-  const auto golden = ReadJson(std::string("oracle/") + GetParam().second);
+  const auto golden =
+      nlohmann::json::parse(ReadFile(GoldenPath(std::string("oracle/") + GetParam().second)));
   ModelRunner runner(path);
   OracleDistance distance;
   for (const auto& prompt : golden["prompts"]) {

@@ -12,7 +12,7 @@
 
 #include "quant/quant.h"
 #include "quant/unpack.h"
-#include "support/golden_bytes.h"
+#include "support/files.h"
 
 namespace hunch {
 namespace {
@@ -27,9 +27,9 @@ class DequantizeGolden : public testing::TestWithParam<TensorType> {
  protected:
   const TypeTraits& traits_ = GetTypeTraits(GetParam());
   const std::vector<std::byte> blocks_ =
-      ReadGolden<std::byte>("quant/" + std::string(traits_.name) + ".blocks");
+      ReadGoldenArray<std::byte>("quant/" + std::string(traits_.name) + ".blocks");
   const std::vector<float> expected_ =
-      ReadGolden<float>("quant/" + std::string(traits_.name) + ".f32");
+      ReadGoldenArray<float>("quant/" + std::string(traits_.name) + ".f32");
 };
 
 TEST_P(DequantizeGolden, EqualsTheGgufPackage) {

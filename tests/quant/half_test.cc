@@ -9,7 +9,7 @@
 #include <random>
 
 #include "quant/quant.h"
-#include "support/golden_bytes.h"
+#include "support/files.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -59,7 +59,7 @@ TEST(Half, RoundsAsTheGoldenFileSays) {
     uint32_t f32;
     uint16_t f16, bf16;
   };
-  const std::vector<Row> rows = ReadGolden<Row>("quant/halves.bin");
+  const std::vector<Row> rows = ReadGoldenArray<Row>("quant/halves.bin");
   ASSERT_GT(rows.size(), 3000u);
   for (const Row& row : rows) {
     const float value = std::bit_cast<float>(row.f32);

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-
 namespace hunch {
 
 int AppHarness::Run(const std::vector<std::string>& arguments, const std::string& input) {
@@ -46,23 +43,6 @@ nlohmann::ordered_json AppHarness::Json() const {
   auto json = nlohmann::ordered_json::parse(text, nullptr, false);
   EXPECT_TRUE(json.is_object()) << text;
   return json;
-}
-
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "hunch-test-XXXXXX").string();
-  const char* made = mkdtemp(pattern.data());
-  EXPECT_NE(made, nullptr) << pattern;
-  path_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string TemporaryFolder::Write(const std::string& name, const std::string& contents) const {
-  std::ofstream(path_ / name, std::ios::binary) << contents;
-  return Path(name);
 }
 
 }  // namespace hunch

@@ -3,7 +3,6 @@
 #ifndef HUNCH_TESTS_SUPPORT_APP_HARNESS_H_
 #define HUNCH_TESTS_SUPPORT_APP_HARNESS_H_
 
-#include <filesystem>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -52,19 +51,6 @@ class AppHarness {
 
  private:
   std::ostringstream out_, err_;
-};
-
-// A folder that is gone with the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  // Writes a file and returns its path.
-  std::string Write(const std::string& name, const std::string& contents) const;
-  std::string Path(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
 };
 
 }  // namespace hunch

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/files.h"
+
 namespace hunch {
 
 ModelRunner::ModelRunner(const std::string& path, int threads, KvType kv, int slots)
@@ -48,8 +50,6 @@ std::vector<LogitsRow> ModelRunner::ReadAll(std::span<const TokenId> tokens, int
   return result;
 }
 
-std::string TinyModelPath(const std::string& name) {
-  return std::string(HUNCH_GOLDEN_DIR) + "/tiny/" + name + ".gguf";
-}
+std::string TinyModelPath(const std::string& name) { return GoldenPath("tiny/" + name + ".gguf"); }
 
 }  // namespace hunch

@@ -5,14 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "support/files.h"
 #include "tokenizer/tokenizer.h"
 #include "weights/gguf.h"
 
@@ -42,28 +41,10 @@ inline Result<std::unique_ptr<Tokenizer>> MakeTokenizer(const GgufWriter& writer
   return Tokenizer::Create(*file);
 }
 
-inline std::string GoldenPath(std::string_view name) {
-  return std::string(HUNCH_GOLDEN_DIR) + "/" + std::string(name);
-}
-
-inline std::string ReadGolden(std::string_view name) {
-  std::ifstream file(GoldenPath(name), std::ios::binary);
-  EXPECT_TRUE(file.good()) << name;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-inline std::vector<nlohmann::json> ReadGoldenLines(std::string_view name) {
-  std::ifstream file(GoldenPath(name));
-  EXPECT_TRUE(file.good()) << name;
-  std::vector<nlohmann::json> rows;
-  for (std::string line; std::getline(file, line);) rows.push_back(nlohmann::json::parse(line));
-  EXPECT_FALSE(rows.empty()) << name;
-  return rows;
-}
-
 // "smollm2", "qwen2" (the models' own), "gpt-2", "llama-bpe" (small, trained for these tests).
 inline VocabularyFile GoldenVocabulary(std::string_view name) {
-  const auto json = nlohmann::json::parse(ReadGolden("tokenizer/" + std::string(name) + ".json"));
+  const auto json =
+      nlohmann::json::parse(ReadFile(GoldenPath("tokenizer/" + std::string(name) + ".json")));
   VocabularyFile file;
   file.pre = json["pre"];
   if (json.contains("tokens")) {
@@ -71,7 +52,7 @@ inline VocabularyFile GoldenVocabulary(std::string_view name) {
     file.merges = json["merges"].get<std::vector<std::string>>();
   } else {
     file.tokens = json["head"].get<std::vector<std::string>>();
-    const std::string pairs = ReadGolden("tokenizer/" + std::string(name) + ".bin");
+    const std::string pairs = ReadFile(GoldenPath("tokenizer/" + std::string(name) + ".bin"));
     const auto id_at = [&](size_t at) {  // three bytes, little-endian
       return static_cast<uint8_t>(pairs[at]) | static_cast<uint8_t>(pairs[at + 1]) << 8 |
              static_cast<uint8_t>(pairs[at + 2]) << 16;

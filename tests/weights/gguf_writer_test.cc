@@ -13,8 +13,8 @@
 #include <string>
 
 #include "quant/quant.h"
+#include "support/files.h"
 #include "support/gguf_builder.h"
-#include "support/temp_dir.h"
 #include "weights/gguf.h"
 
 namespace hunch {
@@ -143,22 +143,16 @@ TEST(GgufWriter, HonoursAnAlignment) {
   }
 }
 
-std::vector<std::byte> ReadAll(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return ToBytes(std::string{std::istreambuf_iterator<char>(file), {}});
-}
-
 size_t FilesIn(const std::string& path) {
   return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(path), {}));
 }
 
 TEST(GgufWriter, WriteFileGivesTheSerializedBytesAndReplaces) {
   const TempDir dir;
-  const std::string path = dir.path() + "/m.gguf";
-  std::ofstream(path) << "an older file";
+  const std::string path = dir.Write("m.gguf", "an older file");
   const auto status = EdgeWriter().WriteFile(path);
   ASSERT_TRUE(status.ok()) << status.error().message;
-  EXPECT_EQ(ReadAll(path), EdgeWriter().Serialize());
+  EXPECT_EQ(ToBytes(ReadFile(path)), EdgeWriter().Serialize());
   EXPECT_EQ(FilesIn(dir.path()), 1u);
   EXPECT_TRUE(GgufFile::Open(path).ok());
 }
