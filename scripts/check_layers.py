@@ -23,9 +23,9 @@ def read_layers(path):
         name, names = match[1], match[2].split()
         if name in allowed:
             sys.exit(f"{path.name}:{number}: {name} is listed twice")
-        if unknown := [n for n in names if n != "*" and n not in allowed]:
+        if unknown := [n for n in names if n not in allowed]:
             sys.exit(f"{path.name}:{number}: {name} names {', '.join(unknown)} before they are listed")
-        allowed[name] = set(allowed) if names == ["*"] else set(names)
+        allowed[name] = set(names)
     return allowed
 
 
