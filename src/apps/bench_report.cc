@@ -6,6 +6,7 @@
 
 #include "apps/output_json.h"
 #include "base/isa.h"
+#include "base/one_line.h"
 
 namespace hunch {
 namespace {
@@ -102,7 +103,8 @@ std::string BenchTable(const BenchResults& results) {
   if (sections.size() > 1) sections.push_back({""});
   std::string out;
   for (const Section& section : sections) {
-    out += fmt::format("{} (prompts: {})\n", section.category.empty() ? "all" : section.category,
+    out += fmt::format("{} (prompts: {})\n",
+                       section.category.empty() ? "all" : OneLine(section.category),
                        PromptCount(results, section));
     out += fmt::format("{:<18}{:>8}  {:<18}{:>7}{:>8}{:>10}{:>9}  {:<14}{:>9}  {}\n", "method",
                        "tokens/s", "(min..max)", "accept", "length", "tok/pass", "speed-up",

@@ -6,6 +6,7 @@
 #include "apps/commands.h"
 #include "apps/generate.h"
 #include "apps/stats_line.h"
+#include "base/one_line.h"
 
 namespace hunch {
 namespace {
@@ -35,7 +36,9 @@ class Chat {
         continue;
       }
       const Status status = Answer(line);
-      if (!status.ok()) console.err << "hunch run: " << status.error().message << std::endl;
+      if (!status.ok()) {
+        console.err << OneLine("hunch run: " + status.error().message) << std::endl;
+      }
     }
     console.out << '\n';
     // Leaving by Ctrl-C at the prompt is the way out of a chat, not a failure.

@@ -4,6 +4,7 @@
 #include "apps/commands.h"
 #include "apps/json_text.h"
 #include "base/isa.h"
+#include "base/one_line.h"
 
 namespace hunch {
 namespace {
@@ -73,9 +74,9 @@ void PrintModel(std::string_view role, const ModelReport& model, std::ostream& o
     ends += fmt::format("{}{} {}", ends.empty() ? "" : ", ", id, DumpJson(Json(text)));
   }
   const auto row = [&](std::string_view name, const std::string& value) {
-    out << fmt::format("  {:<14}{}\n", name, value);
+    out << fmt::format("  {:<14}{}\n", name, OneLine(value));
   };
-  out << role << ": " << model.path << '\n';
+  out << role << ": " << OneLine(model.path) << '\n';
   row("architecture", model.name.empty() ? model.architecture
                                          : fmt::format("{} ({})", model.architecture, model.name));
   row("parameters", fmt::format("{:.1f} million", static_cast<double>(model.parameters) / 1e6));

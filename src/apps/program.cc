@@ -3,17 +3,10 @@
 #include <new>
 
 #include "apps/commands.h"
+#include "base/one_line.h"
 
 namespace hunch {
 namespace {
-
-// An error is one line, whatever a path or a library's message holds.
-std::string OneLine(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return text;
-}
 
 Result<int> Call(Subcommand subcommand, const Flags& flags, Context& context) {
   switch (subcommand) {

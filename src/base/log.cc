@@ -3,6 +3,8 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "base/one_line.h"
+
 namespace hunch {
 namespace {
 
@@ -17,6 +19,6 @@ spdlog::logger& Logger() {
 
 }  // namespace
 
-void LogWarning(std::string_view message) { Logger().warn("{}", message); }
+void LogWarning(std::string_view message) { Logger().warn("{}", OneLine(message)); }
 
 }  // namespace hunch

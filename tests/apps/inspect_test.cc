@@ -113,5 +113,13 @@ TEST(Inspect, AdvisesWhatWouldFit) {
   EXPECT_THAT(verdict(report), HasSubstr("leave out the draft model"));
 }
 
+TEST(Inspect, AFilesNameDoesNotCommandTheTerminal) {
+  AppHarness app;
+  app.inspect_report = Report();
+  app.inspect_report->target.name = "\x1b[2Jred\nverdict: fits\xff";
+  EXPECT_EQ(app.Run({"inspect", "m.gguf"}), kExitOk);
+  EXPECT_THAT(app.out(), HasSubstr("llama ( [2Jred verdict: fits\uFFFD)\n"));
+}
+
 }  // namespace
 }  // namespace hunch

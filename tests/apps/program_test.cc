@@ -59,6 +59,8 @@ TEST(Program, WhatTheCallerGotWrongIsOneLineAndExit2) {
   ExpectOneLine(app,
                 {"demo", "--model", "m", "--speculative-config", R"({"method":"draft_model"})"}, 2,
                 "hunch demo: --speculative-config: method draft_model needs \"model\"");
+  // Bytes of no character, and characters that a terminal would obey.
+  ExpectOneLine(app, {"r\xff\n\x1b[31m"}, kExitUsage, "hunch: unknown subcommand 'r\uFFFD  [31m'");
 }
 
 TEST(Program, ExitCodesFollowTheKindOfError) {
