@@ -8,6 +8,7 @@
 #include "apps/flags.h"
 #include "apps/json_text.h"
 #include "apps/numbers.h"
+#include "base/utf8.h"
 
 namespace hunch {
 namespace {
@@ -84,8 +85,19 @@ Status SetLogitBias(Flags& flags, std::string_view value) {
   return Ok{};
 }
 
+bool IsUtf8(std::string_view text) {
+  for (size_t position = 0; position < text.size();) {
+    const Utf8Char character = DecodeUtf8(text, position);
+    if (character.state != Utf8State::kValid) return false;
+    position += character.length;
+  }
+  return true;
+}
+
 Status AddStop(Flags& flags, std::string_view value) {
   if (value.empty()) return Wrong("an empty stop string would stop everything");
+  // One that is part of a character's bytes would cut the text inside of it.
+  if (!IsUtf8(value)) return Wrong("the stop string is not UTF-8, so no text can hold it");
   flags.sampling.stop.emplace_back(value);
   return Ok{};
 }

@@ -242,6 +242,8 @@ TEST(Flags, ErrorsNameTheFlagAndTheReason) {
       {{"--seed", "18446744073709551616"}, "--seed: '18446744073709551616' is not"},
       {{"--stop", ""}, "--stop: an empty stop string"},
       {{"--stop=", "a"}, "--stop: an empty stop string"},
+      {{"--stop", "\xa9"}, "--stop: the stop string is not UTF-8"},
+      {{"--stop", "a\xc3"}, "--stop: the stop string is not UTF-8"},
       {{"--stop-token-ids", "1,,2"}, "--stop-token-ids: '' is not a whole number"},
       {{"--stop-token-ids", "-1"}, "--stop-token-ids: '-1' is out of range"},
       {{"--logprobs", "21"}, "--logprobs: '21' is out of range; give a whole number from -1 to 20"},
