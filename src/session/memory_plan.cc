@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/memory.h"
 
@@ -17,14 +18,19 @@ int BlocksFor(int64_t slots) {
   return static_cast<int>((slots + kSlotsPerBlock - 1) / kSlotsPerBlock);
 }
 
+// Of one sequence of the target. A step may reserve slots for guesses beyond the last committed
+// token.
+int64_t SlotsOf(int max_model_len) {
+  const int64_t slots = int64_t{max_model_len} + kTargetLimits.max_logit_rows;
+  return int64_t{BlocksFor(slots)} * kSlotsPerBlock;
+}
+
 SizedPlan SizeFor(int max_model_len, const LlmOptions& options, const PlannedModel& target,
                   const PlannedModel* draft, bool draft_shares_weights, int threads) {
   const KvType kv = options.kv_f32 ? KvType::kF32 : KvType::kF16;
   SizedPlan plan;
   plan.max_model_len = max_model_len;
-  // A step may reserve slots for guesses beyond the last committed token.
-  plan.target_blocks =
-      options.max_num_seqs * BlocksFor(int64_t{max_model_len} + kTargetLimits.max_logit_rows);
+  plan.target_blocks = options.max_num_seqs * BlocksFor(SlotsOf(max_model_len));
   plan.memory.target_weights = WeightBytes(*target.file);
   plan.memory.kv = ModelKv::Bytes(target.config, kv, plan.target_blocks);
   plan.memory.scratch = Model::ScratchBytes(target.config, kTargetLimits, threads);
@@ -59,11 +65,20 @@ Result<SizedPlan> PlanMemory(const LlmOptions& options, const PlannedModel& targ
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("max_num_seqs is {}: it must be 1 to 4096", options.max_num_seqs)};
   }
+  const int length_asked =
+      options.max_model_len > 0 ? options.max_model_len : std::min(context, kDefaultMaxModelLen);
+  // Slots are numbered by ints.
+  if (options.max_num_seqs * SlotsOf(length_asked) > std::numeric_limits<int>::max()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("max_num_seqs {} times max_model_len {} is more than 2^31: lower one "
+                             "of them",
+                             options.max_num_seqs, length_asked)};
+  }
   const auto size = [&](int length) {
     return SizeFor(length, options, target, draft, draft_shares_weights, threads);
   };
   if (options.max_model_len > 0) return size(options.max_model_len);
-  int length = std::min(context, kDefaultMaxModelLen);
+  int length = length_asked;
   SizedPlan plan = size(length);
   while (!Fits(plan) && length / 2 >= kSmallestUsefulLen) plan = size(length /= 2);
   return plan;

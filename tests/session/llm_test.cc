@@ -144,8 +144,9 @@ std::string WithKey(const TempDir& folder, const std::string& key, const GgufVal
     writer.AddTensor(tensor.name, tensor.type, tensor.shape,
                      {tensor.data.begin(), tensor.data.end()});
   }
-  const std::vector<std::byte> bytes = writer.Serialize();
-  return folder.Write("edited.gguf", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const std::string path = folder.Path("edited.gguf");
+  EXPECT_TRUE(writer.WriteFile(path).ok());
+  return path;
 }
 
 TEST(LlmLoad, ATemplateThatCannotBeReadCostsChatOnly) {
@@ -173,6 +174,20 @@ TEST(LlmLoad, AWrongTokenizerIsBlamedOnItsFile) {
   EXPECT_EQ(Llm::Load({.model = path}).error().message, message);
   EXPECT_EQ(Llm::Load({.model = TinyModelPath("llama"), .draft_model = path}).error().message,
             message);
+}
+
+TEST(LlmLoad, MoreCacheSlotsThanAnIntCountsAreRefused) {
+  TempDir folder;
+  const std::string path = WithKey(folder, "llama.context_length", uint64_t{1} << 24);
+  LlmOptions options = {.model = path, .max_model_len = 1 << 24, .max_num_seqs = 4096};
+  // 4096 times 2^24 and a little wrapped around to 80 MiB that fitted.
+  const auto wrapped = Inspect(options);
+  ASSERT_FALSE(wrapped.ok());
+  EXPECT_THAT(wrapped.error().message, testing::HasSubstr("more than 2^31"));
+  options.max_num_seqs = 127;
+  const auto large = Inspect(options);
+  ASSERT_TRUE(large.ok()) << large.error().message;
+  EXPECT_GT(large->memory.kv, uint64_t{500} << 30);
 }
 
 TEST(LlmLoad, ATargetMayDraftForItselfAndIsAlwaysRight) {
