@@ -22,8 +22,7 @@ int MatchLength(std::span<const TokenId> tokens, size_t next, int known) {
   return length;
 }
 
-// Belief in each token of the guess, by the length of the match: rough figures that the step's
-// budget calibrates.
+// Belief in each token of the guess, by the length of the match: rough figures.
 float Belief(int match_length) {
   if (match_length >= kLongestCounted) return 0.9f;
   if (match_length >= 8) return 0.8f;

@@ -19,9 +19,6 @@ struct HalfBytes {
 constexpr uint16_t LoadHalf(HalfBytes half) {
   return static_cast<uint16_t>(half.byte[0] | half.byte[1] << 8);
 }
-constexpr HalfBytes StoreHalf(uint16_t bits) {
-  return {{static_cast<uint8_t>(bits & 0xFF), static_cast<uint8_t>(bits >> 8)}};
-}
 
 // ---- Blocks of 32 weights. The 4-bit parts all share one order: byte j of `qs` holds weight j in
 // its low nibble and weight j + 16 in its high one (not neighbours: both halves come out as 16

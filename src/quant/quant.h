@@ -1,5 +1,5 @@
-// Pack and unpack of weight blocks, scalar: the written truth of each format. Kernels and file
-// tools are tested against these. Thread safe (pure).
+// Unpacking of weight blocks, scalar: the written truth of each format. Kernels are tested against
+// these. Thread safe (pure).
 #ifndef HUNCH_QUANT_QUANT_H_
 #define HUNCH_QUANT_QUANT_H_
 
@@ -21,10 +21,6 @@ size_t BytesOf(TensorType type, int64_t elements);
 
 // out[elements] = the weights of src[BytesOf(type, elements)]. CHECKs sizes.
 void Dequantize(TensorType type, std::span<const std::byte> src, std::span<float> out);
-
-// The reverse for the types that tests and export write: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1,
-// Q8_0, (others CHECK). Simple absmax / min-max rounding.
-void Quantize(TensorType type, std::span<const float> src, std::span<std::byte> out);
 
 }  // namespace hunch
 

@@ -81,8 +81,6 @@ Sampler::Sampler(const SamplingParams& params, int vocab_size, size_t prompt_len
 
 Sampler::~Sampler() = default;
 
-const SamplingParams& Sampler::params() const { return state_->params; }
-
 TokenChoice Sampler::Choose(std::span<const TokenId> prefix, std::span<const float> row) {
   State& s = *state_;
   const float* raw = s.Raw(row);

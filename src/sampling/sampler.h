@@ -51,8 +51,6 @@ class Sampler {
   void TopPerturbed(std::span<const TokenId> prefix, std::span<const float> row, int count,
                     std::vector<Candidate>& out);
 
-  const SamplingParams& params() const;
-
  private:
   struct State;
   std::unique_ptr<State> state_;
