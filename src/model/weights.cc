@@ -13,24 +13,28 @@ namespace {
 
 bool IsMatrix(const GgufTensor& tensor) { return tensor.shape.size() > 1; }
 
-// Takes tensors by name and remembers which were taken.
+// Takes tensors by name and remembers which were taken. Without a pool it only checks them: what it
+// gives is empty, and no data is read.
 class Loader {
  public:
-  Loader(const GgufFile& file, ThreadPool& pool) : file_(file), pool_(pool) {}
+  Loader(const GgufFile& file, ThreadPool* pool) : file_(file), pool_(pool) {}
 
   Result<std::vector<float>> Vector(const std::string& name, int64_t size) {
     HUNCH_ASSIGN_OR_RETURN(const GgufTensor* tensor, Take(name, size, 1));
+    if (pool_ == nullptr) return std::vector<float>{};
     std::vector<float> values(size);
     Dequantize(tensor->type, tensor->data, values);
     return values;
   }
-  Result<std::vector<float>> OptionalVector(const std::string& name, int64_t size) {
-    if (file_.FindTensor(name) == nullptr) return std::vector<float>{};
+  // Empty where there is none and none is needed.
+  Result<std::vector<float>> Bias(const std::string& name, int64_t size, bool needed) {
+    if (!needed && file_.FindTensor(name) == nullptr) return std::vector<float>{};
     return Vector(name, size);
   }
   Result<PackedMatrix> Matrix(const std::string& name, int64_t rows, int64_t columns) {
     HUNCH_ASSIGN_OR_RETURN(const GgufTensor* tensor, Take(name, columns, rows));
-    auto packed = PackedMatrix::Pack(tensor->type, rows, columns, tensor->data, pool_);
+    if (pool_ == nullptr) return PackedMatrix();
+    auto packed = PackedMatrix::Pack(tensor->type, rows, columns, tensor->data, *pool_);
     if (!packed.ok()) {
       return Error{packed.error().code,
                    fmt::format("{}: tensor {}: {}", file_.name(), name, packed.error().message)};
@@ -67,7 +71,7 @@ class Loader {
   }
 
   const GgufFile& file_;
-  ThreadPool& pool_;
+  ThreadPool* pool_;
   std::set<std::string> taken_;
 };
 
@@ -80,9 +84,10 @@ Result<LayerWeights> LoadLayer(Loader& loader, const ModelConfig& c, int index) 
     HUNCH_ASSIGN_OR_RETURN(layer.q_norm, loader.Vector(name("attn_q_norm.weight"), c.head_dim));
     HUNCH_ASSIGN_OR_RETURN(layer.k_norm, loader.Vector(name("attn_k_norm.weight"), c.head_dim));
   }
-  HUNCH_ASSIGN_OR_RETURN(layer.q_bias, loader.OptionalVector(name("attn_q.bias"), c.q_size()));
-  HUNCH_ASSIGN_OR_RETURN(layer.k_bias, loader.OptionalVector(name("attn_k.bias"), c.kv_size()));
-  HUNCH_ASSIGN_OR_RETURN(layer.v_bias, loader.OptionalVector(name("attn_v.bias"), c.kv_size()));
+  const bool biased = c.architecture == "qwen2";  // of a llama some have them, most do not
+  HUNCH_ASSIGN_OR_RETURN(layer.q_bias, loader.Bias(name("attn_q.bias"), c.q_size(), biased));
+  HUNCH_ASSIGN_OR_RETURN(layer.k_bias, loader.Bias(name("attn_k.bias"), c.kv_size(), biased));
+  HUNCH_ASSIGN_OR_RETURN(layer.v_bias, loader.Bias(name("attn_v.bias"), c.kv_size(), biased));
   HUNCH_ASSIGN_OR_RETURN(layer.q, loader.Matrix(name("attn_q.weight"), c.q_size(), c.hidden));
   HUNCH_ASSIGN_OR_RETURN(layer.k, loader.Matrix(name("attn_k.weight"), c.kv_size(), c.hidden));
   HUNCH_ASSIGN_OR_RETURN(layer.v, loader.Matrix(name("attn_v.weight"), c.kv_size(), c.hidden));
@@ -93,19 +98,7 @@ Result<LayerWeights> LoadLayer(Loader& loader, const ModelConfig& c, int index) 
   return layer;
 }
 
-}  // namespace
-
-void ModelWeights::Embed(int32_t token, float* out) const {
-  if (tied) return output.UnpackRow(token, out);
-  const int64_t columns = embedding->columns();
-  const size_t row_bytes = BytesOf(embedding->type, columns);
-  Dequantize(embedding->type, embedding->data.subspan(token * row_bytes, row_bytes),
-             {out, static_cast<size_t>(columns)});
-}
-
-Result<ModelWeights> LoadWeights(const GgufFile& file, const ModelConfig& config,
-                                 ThreadPool& pool) {
-  Loader loader(file, pool);
+Result<ModelWeights> ReadAll(Loader& loader, const GgufFile& file, const ModelConfig& config) {
   ModelWeights weights;
   weights.layers.reserve(config.layers);
   for (int index = 0; index < config.layers; ++index) {
@@ -131,6 +124,31 @@ Result<ModelWeights> LoadWeights(const GgufFile& file, const ModelConfig& config
   HUNCH_RETURN_IF_ERROR(loader.CheckAllTaken());
   file.DropPages();
   return weights;
+}
+
+}  // namespace
+
+void ModelWeights::Embed(int32_t token, float* out) const {
+  if (tied) return output.UnpackRow(token, out);
+  const int64_t columns = embedding->columns();
+  const size_t row_bytes = BytesOf(embedding->type, columns);
+  Dequantize(embedding->type, embedding->data.subspan(token * row_bytes, row_bytes),
+             {out, static_cast<size_t>(columns)});
+}
+
+Status CheckWeights(const GgufFile& file, const ModelConfig& config) {
+  Loader loader(file, nullptr);
+  const auto weights = ReadAll(loader, file, config);
+  if (!weights.ok()) return weights.error();
+  return Ok{};
+}
+
+Result<ModelWeights> LoadWeights(const GgufFile& file, const ModelConfig& config,
+                                 ThreadPool& pool) {
+  // First, so that a damaged file is refused before its good part was repacked.
+  HUNCH_RETURN_IF_ERROR(CheckWeights(file, config));
+  Loader loader(file, &pool);
+  return ReadAll(loader, file, config);
 }
 
 uint64_t WeightBytes(const GgufFile& file) {

@@ -36,8 +36,11 @@ struct ModelWeights {
   void Embed(int32_t token, float* out) const;
 };
 
-// Checks every tensor's presence, shape and type, and refuses tensors that the architecture has no
-// use for, since leaving one out would change the text. Drops the file's pages as it goes.
+// Checks every tensor's presence and shape, from the header alone, and refuses tensors that the
+// architecture has no use for, since leaving one out would change the text.
+Status CheckWeights(const GgufFile& file, const ModelConfig& config);
+
+// After CheckWeights. Drops the file's pages as it goes.
 Result<ModelWeights> LoadWeights(const GgufFile& file, const ModelConfig& config, ThreadPool& pool);
 
 // The bytes that LoadWeights will hold, from the header alone.

@@ -20,6 +20,7 @@ Result<Opened> OpenModel(const std::string& path) {
   Opened opened;
   HUNCH_ASSIGN_OR_RETURN(opened.file, GgufFile::Open(path));
   HUNCH_ASSIGN_OR_RETURN(opened.planned.config, ReadModelConfig(*opened.file));
+  HUNCH_RETURN_IF_ERROR(CheckWeights(*opened.file, opened.planned.config));
   HUNCH_ASSIGN_OR_RETURN(opened.tokenizer, Tokenizer::Create(*opened.file));
   opened.planned.file = opened.file.get();
   const ModelConfig& config = opened.planned.config;

@@ -1,5 +1,6 @@
 // Model files that cannot be right, or are of a kind that Hunch does not know: one clear error
 // each.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -115,6 +116,13 @@ TEST(ModelConfig, WhatWouldChangeTheArithmeticIsRefused) {
               testing::HasSubstr("yarn"));
   EXPECT_THAT(Load("qwen2", {.set = {{"qwen2.attention.sliding_window", uint64_t{16}}}}),
               testing::HasSubstr("sliding-window"));
+}
+
+TEST(ModelConfig, ABiasThatTheArchitectureHasIsMissed) {
+  for (const char* part : {"q", "k", "v"}) {
+    const std::string name = fmt::format("blk.1.attn_{}.bias", part);
+    EXPECT_EQ(Load("qwen2", {.drop_tensor = name}), "edited.gguf: tensor " + name + " is missing");
+  }
 }
 
 TEST(ModelConfig, AWrongShapeIsShownWhole) {

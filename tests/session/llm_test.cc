@@ -176,6 +176,17 @@ TEST(LlmLoad, AWrongTokenizerIsBlamedOnItsFile) {
             message);
 }
 
+// Neither loads nor is said to fit.
+TEST(LlmLoad, InspectRefusesWhatLoadingRefuses) {
+  TempDir folder;
+  const std::string path = WithKey(folder, "llama.feed_forward_length", uint64_t{64});
+  const auto report = Inspect({.model = path});
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().message,
+            path + ": tensor blk.0.ffn_gate.weight is 64 x 80, expected 64 x 64");
+  EXPECT_EQ(Llm::Load({.model = path}).error().message, report.error().message);
+}
+
 TEST(LlmLoad, MoreCacheSlotsThanAnIntCountsAreRefused) {
   TempDir folder;
   const std::string path = WithKey(folder, "llama.context_length", uint64_t{1} << 24);
