@@ -13,7 +13,10 @@ Result<Json> ParseJson(std::string_view text) {
     if (const size_t end = reason.find("] "); end != std::string_view::npos) {
       reason.remove_prefix(end + 2);
     }
-    return Error{ErrorCode::kInvalidArgument, fmt::format("bad JSON: {}", reason)};
+    // It may quote what it read, a number of a million digits too.
+    constexpr size_t kMost = 300;
+    return Error{ErrorCode::kInvalidArgument, fmt::format("bad JSON: {}{}", reason.substr(0, kMost),
+                                                          reason.size() > kMost ? "..." : "")};
   }
 }
 

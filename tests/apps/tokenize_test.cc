@@ -53,6 +53,8 @@ TEST(Tokenize, ABadLineIsNamed) {
     EXPECT_EQ(app.out(), "{\"ids\":[97]}\n");
     EXPECT_THAT(app.err(), HasSubstr("hunch tokenize: " + c.message));
   }
+  EXPECT_EQ(app.Run({"tokenize", "--model", "m", "--json"}, std::string(100'000, '9')), kExitUsage);
+  EXPECT_LT(app.err().size(), 400u);
   EXPECT_EQ(app.Run({"tokenize", "--model", "m", "--json", "text"}), kExitUsage);
 }
 
