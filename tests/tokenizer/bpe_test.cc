@@ -34,6 +34,11 @@ class BpeMergerTest : public testing::Test {
       tokens_.push_back(left + right);
       if (pieces.back().size() < 12) pieces.push_back(left + right);
     }
+    BuildVocabulary();
+  }
+
+  // Of tokens_ and merges_.
+  void BuildVocabulary() {
     VocabularyData data;
     data.model = "gpt2";
     data.pre = "gpt-2";
@@ -100,13 +105,7 @@ TEST_F(BpeMergerTest, NothingForNothing) {
 TEST_F(BpeMergerTest, BytesWithoutATokenAreDroppedAndNeighboursMerge) {
   tokens_ = {"a", "b", "ab"};
   merges_ = {"a b"};
-  VocabularyData data;
-  data.pre = "gpt-2";
-  data.tokens = tokens_;
-  data.merges = merges_;
-  auto vocabulary = Vocabulary::Create(data);
-  ASSERT_TRUE(vocabulary.ok()) << vocabulary.error().message;
-  vocabulary_ = std::make_unique<Vocabulary>(std::move(vocabulary).value());
+  BuildVocabulary();
   EXPECT_EQ(Fast("xaxxbx"), std::vector<std::string>{"ab"});
   EXPECT_TRUE(Fast("xyz").empty());
 }
