@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/isa.h"
+#include "kernels/matmul.h"
 #include "support/model_runner.h"
 #include "support/models.h"
 
@@ -173,6 +174,7 @@ TEST(ForcedIsa, Ran) {
   if (!chosen.ok())
     GTEST_SKIP() << "this machine lacks " << forced << ": " << chosen.error().message;
   EXPECT_EQ(IsaName(ActiveIsa()), forced);
+  EXPECT_EQ(std::string(MatMulIsaName()), forced) << "the linear layers ran another one";
 }
 
 }  // namespace
