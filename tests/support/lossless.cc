@@ -118,7 +118,7 @@ std::unique_ptr<Drafter> LosslessCell::MakeDrafter(const Plan& plan, const Lossl
   if (drafter_ == "chained") {
     std::vector<std::unique_ptr<Drafter>> drafters;
     drafters.push_back(std::make_unique<NgramDrafter>(NgramOptions{4, 2}));
-    drafters.push_back(model(subject_.smaller != nullptr ? *subject_.smaller : *subject_.draft));
+    drafters.push_back(model(*subject_.smaller));
     return std::make_unique<ChainedDrafter>(std::move(drafters));
   }
   if (drafter_ == "scripted") {

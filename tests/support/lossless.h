@@ -17,7 +17,7 @@ namespace hunch {
 struct Subject {
   Target* target = nullptr;
   Target* draft = nullptr;    // the same model with another KV memory
-  Target* smaller = nullptr;  // a worse model with the same vocabulary; may be null
+  Target* smaller = nullptr;  // a worse model with the same vocabulary
   int vocab_size = 0;
   int kv_blocks = 0;
   std::vector<TokenId> end_tokens;
