@@ -5,15 +5,15 @@
 #include <cstring>
 
 #include "kernels/matmul_inl.h"
-#include "kernels/quantize_row_inl.h"
+#include "kernels/matmul_x86_inl.h"
 
 namespace hunch {
 namespace {
 
-struct Avx2 {
-  using F = __m256;   // 8 outputs
-  using I = __m256i;  // 8 quads of codes, or 8 int32
-  static constexpr int kHalves = 2;
+struct Avx2 : X86Sums {
+  using F = __m256;                 // 8 outputs
+  using I = __m256i;                // 8 quads of codes, or 8 int32
+  static constexpr int kParts = 2;  // vectors that make up a group
 
   template <TensorType type>
   static constexpr bool IsSigned() {

@@ -9,15 +9,15 @@
 #include <cstring>
 
 #include "kernels/matmul_inl.h"
-#include "kernels/quantize_row_inl.h"
+#include "kernels/matmul_x86_inl.h"
 
 namespace hunch {
 namespace {
 
-struct Avx512 {
-  using F = __m512;   // 16 outputs
-  using I = __m512i;  // 16 quads of codes, or 16 int32
-  static constexpr int kHalves = 1;
+struct Avx512 : X86Sums {
+  using F = __m512;                 // 16 outputs
+  using I = __m512i;                // 16 quads of codes, or 16 int32
+  static constexpr int kParts = 1;  // vectors that make up a group
 
   // 12 integer and 12 fp32 sums of two groups, and room for the codes; 8 rows spill.
   template <TensorType type>

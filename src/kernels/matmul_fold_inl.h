@@ -1,15 +1,13 @@
 // One tile of a linear layer: a few rows of activations on one or two groups of quantised weights,
 // folded in the order of docs/numerics.md. See matmul_inl.h for what surrounds it and for `S`.
 //
-// A tile multiplies `vectors` registers' worth of outputs side by side (the two halves of a group
-// on AVX2, two groups on AVX-512), so that one broadcast of four activations feeds two dot
-// instructions: with one, the load ports are the limit (Zen 5, hot: 360 against 420 GMAC/s per
-// core). Weights are unpacked two quads at a time and met by every row at once; that keeps few code
-// registers alive, and the integer sums of all rows in the others.
+// A tile multiplies `vectors` registers' worth of outputs side by side (the S::kParts parts of a
+// group on AVX2 and NEON, two groups on AVX-512), so that one broadcast of four activations feeds
+// at least two dot instructions: with one, the load ports are the limit (Zen 5, hot: 360 against
+// 420 GMAC/s per core). Weights are unpacked two quads at a time and met by every row at once; that
+// keeps few code registers alive, and the integer sums of all rows in the others.
 #ifndef HUNCH_KERNELS_MATMUL_FOLD_INL_H_
 #define HUNCH_KERNELS_MATMUL_FOLD_INL_H_
-
-#include <immintrin.h>
 
 #include "kernels/matmul_unpack_inl.h"
 #include "kernels/pack_layout.h"
@@ -42,25 +40,25 @@ struct Tile {
   Ahead ahead;
 };
 
-// Where vector v of a tile lies, given vector 0: a second half has its own bytes in every 64 (of
-// codes), 32 (of f16) or 16 (of small scales); a second group has everything group_bytes further.
+// Where vector v of a tile lies, given vector 0: a part of a group has its own bytes in every 64
+// (of codes), 32 (of f16) or 16 (of small scales); a second group has everything group_bytes
+// further.
 template <typename S>
-HUNCH_INLINE const std::byte* VectorAt(const std::byte* first, const Tile& t, int v,
-                                       int half_bytes) {
-  return S::kHalves == 2 ? first + half_bytes * v : first + t.group_bytes * v;
+HUNCH_INLINE const std::byte* VectorAt(const std::byte* first, const Tile& t, int v, int bytes) {
+  return first + (S::kParts > 1 ? bytes / S::kParts : t.group_bytes) * v;
 }
 
 // This tile's share of what lies ahead, for `bytes` bytes of work at `at`.
 template <typename S, int vectors>
 HUNCH_INLINE void Prefetch(const Tile& t, int64_t at, int bytes) {
   if (t.ahead.from == nullptr) return;
-  constexpr int kGroups = vectors / S::kHalves;
+  constexpr int kGroups = vectors / S::kParts;
   const std::byte* from = t.ahead.from + (at >> t.ahead.shift);
   if (kGroups == 2 && at >= t.ahead.cross) from += t.group_bytes;
-#pragma GCC unroll 2
+#pragma GCC unroll 4
   for (int g = 0; g < kGroups; ++g) {
     for (int line = 0; line < bytes >> t.ahead.shift; line += 64) {
-      _mm_prefetch(reinterpret_cast<const char*>(from + line), _MM_HINT_T0);
+      __builtin_prefetch(from + line);
     }
     from += t.group_bytes;
   }
@@ -74,40 +72,28 @@ struct SpanSums {
                                            // minimum
 };
 
-template <TensorType type, int code_offset>
+template <typename S, TensorType type>
 HUNCH_INLINE void PrepareSums(const int16_t* sum, const float* scale, int blocks, int32_t* start,
                               float* min_factor) {
   constexpr ScaleKind kKind = PackLayoutOf(type).scales;
   constexpr bool kMin = kKind == ScaleKind::kBlockMin || kKind == ScaleKind::kSuper32Min;
-  if constexpr (kKind == ScaleKind::kSuper16 || kKind == ScaleKind::kSuper16Min) {
-    for (int h = 0; h < 2; ++h) {
-      const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(sum + 8 * h));
-      const __m256i wide = _mm256_cvtepi16_epi32(half);
-      if constexpr (kKind == ScaleKind::kSuper16) {
-        const __m256i product = _mm256_mullo_epi32(wide, _mm256_set1_epi32(-code_offset));
-        _mm256_store_si256(reinterpret_cast<__m256i*>(start + 8 * h), product);
-      } else {
-        const __m128 four = _mm_loadu_ps(scale + 4 * h);  // a of blocks 4h.., each for two halves
-        const __m256 both = _mm256_permutevar8x32_ps(_mm256_castps128_ps256(four),
-                                                     _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
-        _mm256_store_ps(min_factor + 8 * h, _mm256_mul_ps(_mm256_cvtepi32_ps(wide), both));
-      }
-    }
+  constexpr int kFactor = -S::template CodeOffset<type>();
+  if constexpr (kKind == ScaleKind::kSuper16) {
+    S::ScaleHalfSums(sum, kFactor, start);
+  } else if constexpr (kKind == ScaleKind::kSuper16Min) {
+    S::ScaleHalfSums(sum, scale, min_factor);
   } else if (blocks == 8) {
-    const __m256i pairs = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(sum));
-    const __m256i total = _mm256_madd_epi16(pairs, _mm256_set1_epi16(kMin ? 1 : -code_offset));
-    if constexpr (kMin) {
-      _mm256_store_ps(min_factor, _mm256_mul_ps(_mm256_cvtepi32_ps(total), _mm256_loadu_ps(scale)));
-    } else {
-      _mm256_store_si256(reinterpret_cast<__m256i*>(start), total);
-    }
+    if constexpr (kMin)
+      S::ScaleSums(sum, scale, min_factor);
+    else
+      S::ScaleSums(sum, kFactor, start);
   } else {
     for (int b = 0; b < blocks; ++b) {
       const int total = sum[2 * b] + sum[2 * b + 1];
       if constexpr (kMin)
         min_factor[b] = static_cast<float>(total) * scale[b];
       else
-        start[b] = -code_offset * total;
+        start[b] = kFactor * total;
     }
   }
 }
@@ -128,9 +114,9 @@ template <typename S, TensorType type, int rows, int vectors, int first, int sec
 HUNCH_INLINE void AddQuads(const Tile& t, const std::byte* codes, const BlockRows<rows>& x,
                            typename S::Partial (&partial)[rows][vectors]) {
   typename S::I a[vectors], b[vectors];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) {
-    const std::byte* at = VectorAt<S>(codes, t, v, 32);
+    const std::byte* at = VectorAt<S>(codes, t, v, 64);
     a[v] = UnpackQuad<S, type, first>(at);
     b[v] = UnpackQuad<S, type, second>(at);
   }
@@ -139,7 +125,7 @@ HUNCH_INLINE void AddQuads(const Tile& t, const std::byte* codes, const BlockRow
   for (int r = 0; r < rows; ++r) {
     const typename S::I qa = S::BroadcastQuad(q + 4 * first);
     const typename S::I qb = S::BroadcastQuad(q + 4 * second);
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
       S::template Add<type, step, steps>(partial[r][v], a[v], b[v], qa, qb);
     }
@@ -149,7 +135,7 @@ HUNCH_INLINE void AddQuads(const Tile& t, const std::byte* codes, const BlockRow
   // GMAC/s).
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) S::template Fence<type>(partial[r][v]);
   }
 }
@@ -165,7 +151,7 @@ HUNCH_INLINE void Fold(const BlockRows<rows>& x, int at,
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
     const typename S::F a = S::Broadcast(scale);
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
       const typename S::I dot = S::template Finish<type>(partial[r][v], &x.sums->start[r][at]);
       acc[r][v] = S::Fma(S::ToFloat(dot), S::Mul(d[v], a), acc[r][v]);
@@ -182,7 +168,7 @@ HUNCH_INLINE void BeginSums(const BlockRows<rows>& x, int at,
                             typename S::Partial (&partial)[rows][vectors]) {
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
       partial[r][v] = S::template Begin<type>(&x.sums->start[r][at]);
     }
@@ -224,9 +210,9 @@ HUNCH_INLINE void FoldSuper16(const Tile& t, const std::byte* codes, const std::
                               const typename S::F (&dmin)[vectors],
                               typename S::F (&acc)[rows][vectors]) {
   typename S::F scale[vectors], min[vectors];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) {
-    const std::byte* at = VectorAt<S>(small + 16 * half, t, v, 8);
+    const std::byte* at = VectorAt<S>(small + 16 * half, t, v, 16);
     if constexpr (PackLayoutOf(type).scales == ScaleKind::kSuper16) {
       scale[v] = min[v] = S::Mul(d[v], S::WidenI8(at));
     } else {
@@ -248,10 +234,10 @@ HUNCH_INLINE void FoldSuperBlock(const Tile& t, const std::byte* chunk, const Bl
   const std::byte* small = chunk + kLayout.small_at + 32 * b;
   if constexpr (kLayout.scales == ScaleKind::kSuper32Min) {
     typename S::F scale[vectors], min[vectors];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
-      scale[v] = S::Mul(d[v], S::WidenU8(VectorAt<S>(small, t, v, 8)));
-      min[v] = S::Negate(S::Mul(dmin[v], S::WidenU8(VectorAt<S>(small + 16, t, v, 8))));
+      scale[v] = S::Mul(d[v], S::WidenU8(VectorAt<S>(small, t, v, 16)));
+      min[v] = S::Negate(S::Mul(dmin[v], S::WidenU8(VectorAt<S>(small + 16, t, v, 16))));
     }
     Fold32<S, type>(t, codes, x, b, scale, min, acc);
   } else {
@@ -266,9 +252,9 @@ HUNCH_INLINE void LoadScales(const Tile& t, const std::byte* chunk, typename S::
   constexpr PackLayout kLayout = PackLayoutOf(type);
   constexpr bool kMin =
       kLayout.scales != ScaleKind::kBlock && kLayout.scales != ScaleKind::kSuper16;
-#pragma GCC unroll 2
+#pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) {
-    const std::byte* halves = VectorAt<S>(chunk + kLayout.scales_at, t, v, 16);
+    const std::byte* halves = VectorAt<S>(chunk + kLayout.scales_at, t, v, 32);
     d[v] = S::LoadF16(halves);
     m[v] = kMin ? S::LoadF16(halves + kGroupHalves) : d[v];
   }

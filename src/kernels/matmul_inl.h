@@ -28,17 +28,17 @@ template <typename S, int rows, int vectors>
 HUNCH_INLINE void Clear(typename S::F (&acc)[rows][vectors]) {
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) acc[r][v] = S::Zero();
   }
 }
 
 template <typename S, int rows, int vectors>
 HUNCH_INLINE void Store(const Tile& t, const typename S::F (&acc)[rows][vectors]) {
-  constexpr int kLanes = 16 / S::kHalves;
+  constexpr int kLanes = 16 / S::kParts;
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
       S::Store(t.y + r * t.ldy + kLanes * v, t.lanes - kLanes * v, acc[r][v]);
     }
@@ -57,8 +57,8 @@ void QuantisedTile(const Tile& t) {
     const int blocks = t.k - k < kSpan ? static_cast<int>((t.k - k) / 32) : 8;
     if constexpr (kCodeOffset != 0 || kLayout.scales != ScaleKind::kBlock) {
       for (int64_t r = 0; r < rows; ++r) {
-        PrepareSums<type, kCodeOffset>(t.sum + (r * t.k + k) / 16, t.scale + (r * t.k + k) / 32,
-                                       blocks, sums.start[r], sums.min_factor[r]);
+        PrepareSums<S, type>(t.sum + (r * t.k + k) / 16, t.scale + (r * t.k + k) / 32, blocks,
+                             sums.start[r], sums.min_factor[r]);
       }
     }
     const BlockRows<rows> x = {t.q + k, t.scale + k / 32, t.k, &sums};
@@ -77,15 +77,15 @@ void PlainTile(const Tile& t) {
   for (int64_t k = 0; k < t.k; ++k) {
     Prefetch<S, vectors>(t, kStep * k, kStep);
     typename S::F w[vectors];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
-      w[v] = S::template LoadPlain<type>(VectorAt<S>(t.group + kStep * k, t, v, kStep / 2));
+      w[v] = S::template LoadPlain<type>(VectorAt<S>(t.group + kStep * k, t, v, kStep));
     }
     const float* x = t.f32 + k;
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
       const typename S::F value = S::Broadcast(x);
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) acc[r][v] = S::Fma(w[v], value, acc[r][v]);
       x += t.k;
     }
@@ -139,7 +139,7 @@ template <typename S, TensorType type, int vectors>
 HUNCH_INLINE void MultiplyPanel(const MatMulArgs& args, int64_t g, int64_t begin, int64_t rows) {
   static constexpr Tiles<S, type, vectors> kTiles;
   constexpr int kMax = Tiles<S, type, vectors>::kMax;
-  constexpr int kGroups = vectors / S::kHalves;
+  constexpr int kGroups = vectors / S::kParts;
   constexpr bool kPlain = PackLayoutOf(type).scales == ScaleKind::kNone;
   // Tiles of almost equal size: 9 rows are 5 + 4, not 8 + 1.
   const int64_t tiles = (rows + kMax - 1) / kMax;
@@ -166,19 +166,19 @@ HUNCH_INLINE void MultiplyPanel(const MatMulArgs& args, int64_t g, int64_t begin
 template <typename S, TensorType type>
 void MatMulOfType(const MatMulArgs& args) {
   constexpr int kMax = S::template MaxTile<type>();
-  constexpr int kGroups = 2 / S::kHalves;  // of two vectors
+  constexpr int kVectors = S::kParts > 1 ? S::kParts : 2;
   const int64_t row_bytes = args.k * (PackLayoutOf(type).scales == ScaleKind::kNone ? 4 : 1);
   int64_t panel = kPanelBytes / row_bytes / kMax * kMax;
   if (panel < kMax) panel = kMax;
   for (int64_t begin = 0; begin < args.m; begin += panel) {
     const int64_t rows = args.m - begin < panel ? args.m - begin : panel;
     int64_t g = 0;
-    if constexpr (kGroups == 1) {
-      for (; g < args.groups; ++g) MultiplyPanel<S, type, 2>(args, g, begin, rows);
+    if constexpr (kVectors == S::kParts) {
+      for (; g < args.groups; ++g) MultiplyPanel<S, type, kVectors>(args, g, begin, rows);
     } else {
       // SPEED ONLY: the same outputs, one group at a time or two.
       if ((rows >= S::template PairGroupsFrom<type>()) != kFlipSpeedOnly) {
-        for (; g + 2 <= args.groups; g += 2) MultiplyPanel<S, type, 2>(args, g, begin, rows);
+        for (; g + 2 <= args.groups; g += 2) MultiplyPanel<S, type, kVectors>(args, g, begin, rows);
       }
       for (; g < args.groups; ++g) MultiplyPanel<S, type, 1>(args, g, begin, rows);
     }

@@ -1,5 +1,5 @@
 // Packed codes to one byte each, in registers, for matmul_inl.h. Layout of the planes:
-// pack_layout.h. A vector of S holds the quads (4 consecutive K) of 16 / S::kHalves rows.
+// pack_layout.h. A vector of S holds the quads (4 consecutive K) of 16 / S::kParts rows.
 #ifndef HUNCH_KERNELS_MATMUL_UNPACK_INL_H_
 #define HUNCH_KERNELS_MATMUL_UNPACK_INL_H_
 

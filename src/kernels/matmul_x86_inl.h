@@ -1,7 +1,7 @@
-// QuantizeRow in AVX2 instructions, compiled into the AVX2 and the AVX-512 file: it runs once per
-// layer input, so wider vectors would not show.
-#ifndef HUNCH_KERNELS_QUANTIZE_ROW_INL_H_
-#define HUNCH_KERNELS_QUANTIZE_ROW_INL_H_
+// What the AVX2 and the AVX-512 file share, in AVX2 instructions: it runs once per layer input
+// (QuantizeRow) or once per span of 256 weights (the sums), so wider vectors would not show.
+#ifndef HUNCH_KERNELS_MATMUL_X86_INL_H_
+#define HUNCH_KERNELS_MATMUL_X86_INL_H_
 
 #include <immintrin.h>
 
@@ -60,7 +60,43 @@ void QuantizeRowSimd(const float* x, int64_t k, int8_t* q, float* scale, int16_t
   }
 }
 
+// Primitives of `S` for PrepareSums: sixteen sums of 16 activations, or their eight pairs, times
+// one integer or times the scale of their block of 32.
+struct X86Sums {
+  [[gnu::always_inline]] static __m256i HalfSums(const int16_t* sum) {
+    return _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(sum)));
+  }
+  // 16 sums of sum[16].
+  [[gnu::always_inline]] static void ScaleHalfSums(const int16_t* sum, int factor, int32_t* to) {
+    for (int h = 0; h < 2; ++h) {
+      const __m256i product = _mm256_mullo_epi32(HalfSums(sum + 8 * h), _mm256_set1_epi32(factor));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(to + 8 * h), product);
+    }
+  }
+  [[gnu::always_inline]] static void ScaleHalfSums(const int16_t* sum, const float* scale,
+                                                   float* to) {
+    for (int h = 0; h < 2; ++h) {
+      const __m128 four = _mm_loadu_ps(scale + 4 * h);  // of blocks 4h.., each for two halves
+      const __m256 both = _mm256_permutevar8x32_ps(_mm256_castps128_ps256(four),
+                                                   _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+      _mm256_store_ps(to + 8 * h, _mm256_mul_ps(_mm256_cvtepi32_ps(HalfSums(sum + 8 * h)), both));
+    }
+  }
+  // 8 sums of pairs of sum[16].
+  [[gnu::always_inline]] static __m256i PairSums(const int16_t* sum, int factor) {
+    return _mm256_madd_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(sum)),
+                             _mm256_set1_epi16(static_cast<int16_t>(factor)));
+  }
+  [[gnu::always_inline]] static void ScaleSums(const int16_t* sum, int factor, int32_t* to) {
+    _mm256_store_si256(reinterpret_cast<__m256i*>(to), PairSums(sum, factor));
+  }
+  [[gnu::always_inline]] static void ScaleSums(const int16_t* sum, const float* scale, float* to) {
+    _mm256_store_ps(to,
+                    _mm256_mul_ps(_mm256_cvtepi32_ps(PairSums(sum, 1)), _mm256_loadu_ps(scale)));
+  }
+};
+
 }  // namespace
 }  // namespace hunch
 
-#endif  // HUNCH_KERNELS_QUANTIZE_ROW_INL_H_
+#endif  // HUNCH_KERNELS_MATMUL_X86_INL_H_
