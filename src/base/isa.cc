@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 #include <algorithm>
@@ -34,9 +37,24 @@ std::vector<Isa> DetectIsas() {
       found.push_back(Isa::kAvx512);
     }
   }
+#elif defined(__aarch64__)
+  if ((getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0) found.push_back(Isa::kNeon);
 #endif
-  // kNeon joins when its kernels exist; until then aarch64 runs the reference.
   return found;
+}
+
+std::string_view Needs(Isa isa) {
+  switch (isa) {
+    case Isa::kRef:
+      return "nothing";
+    case Isa::kAvx2:
+      return "AVX2, FMA and F16C";
+    case Isa::kAvx512:
+      return "AVX-512 F, BW, VL, DQ and VNNI";
+    case Isa::kNeon:
+      return "AArch64 with the dot-product extension";
+  }
+  return "?";
 }
 
 }  // namespace
@@ -60,16 +78,23 @@ const std::vector<Isa>& SupportedIsas() {
   return supported;
 }
 
+Isa DefaultIsa() {
+  const auto& supported = SupportedIsas();
+  return supported.back() == Isa::kNeon ? Isa::kRef : supported.back();
+}
+
 Result<Isa> ChooseIsa() {
   const char* forced = std::getenv("HUNCH_ISA");
-  if (forced == nullptr || *forced == '\0') return SupportedIsas().back();
+  if (forced == nullptr || *forced == '\0') return DefaultIsa();
   for (Isa isa : kAllIsas) {
     if (IsaName(isa) != forced) continue;
     const auto& supported = SupportedIsas();
     if (std::find(supported.begin(), supported.end(), isa) != supported.end()) return isa;
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("HUNCH_ISA={}: this machine cannot run it; its best is {}", forced,
-                             IsaName(supported.back()))};
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format(
+            "HUNCH_ISA={}: this machine cannot run it, for it needs {}; the best here is {}",
+            forced, Needs(isa), IsaName(supported.back()))};
   }
   return Error{ErrorCode::kInvalidArgument,
                fmt::format("HUNCH_ISA={}: unknown; use ref, avx2, avx512 or neon", forced)};
@@ -82,8 +107,8 @@ Isa ActiveIsa() {
 
 std::string CpuName() {
   std::ifstream info("/proc/cpuinfo");
-  std::string name, family, model, line;
-  while (std::getline(info, line) && (name.empty() || family.empty() || model.empty())) {
+  std::string name, family, model, stepping, line;
+  while (std::getline(info, line) && !line.empty()) {  // an empty line ends the first CPU's
     const size_t colon = line.find(": ");
     if (colon == std::string::npos) continue;
     if (line.starts_with("model name"))
@@ -92,9 +117,11 @@ std::string CpuName() {
       family = line.substr(colon + 2);
     else if (line.starts_with("model\t"))
       model = line.substr(colon + 2);
+    else if (line.starts_with("stepping"))
+      stepping = line.substr(colon + 2);
   }
   if (name.empty()) return "unknown CPU";
-  return fmt::format("{} (family {}, model {})", name, family, model);
+  return fmt::format("{} (family {}, model {}, stepping {})", name, family, model, stepping);
 }
 
 }  // namespace hunch
