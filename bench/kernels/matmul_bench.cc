@@ -19,10 +19,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
+#include "kernels/machine_limits.h"
 #include "kernels/matmul.h"
 #include "quant/quant.h"
 
@@ -80,97 +78,6 @@ class Samples {
  private:
   std::vector<double> seconds_;
 };
-
-// Keeps a result alive without a volatile store in the loop.
-void Keep(uint64_t value) { asm volatile("" : : "r"(value) : "memory"); }
-
-double ReadBandwidth(ThreadPool& pool, const Options& options) {
-  constexpr int64_t kBytes = 512 << 20, kPiece = 2 << 20;
-  constexpr int64_t kPrefetchWords = 1024;  // 8 KiB ahead, as the kernels do: worth 20 %
-  AlignedBuffer buffer = AlignedBuffer::Create(kBytes).value();
-  std::memset(buffer.data(), 1, kBytes);
-  Samples samples;
-  for (int round = 0; round < options.rounds; ++round) {
-    for (int64_t piece = 0; piece < kBytes / kPiece; ++piece) {
-      const auto* words = buffer.as<uint64_t>() + piece * kPiece / 8;
-      samples.Time([&] {
-        pool.Run([&](int thread, int threads) {
-          const Range range = Partition(kPiece / 64, thread, threads);
-          uint64_t sums[8] = {};
-          for (int64_t i = range.begin; i < range.end; ++i) {
-            __builtin_prefetch(words + 8 * i + kPrefetchWords);
-            for (int64_t j = 0; j < 8; ++j) sums[j] += words[8 * i + j];
-          }
-          uint64_t total = 0;
-          for (uint64_t sum : sums) total += sum;
-          Keep(total);
-        });
-      });
-    }
-  }
-  return kPiece / samples.Seconds();
-}
-
-#if defined(__x86_64__)
-constexpr int64_t kPeakSteps = 50'000;
-constexpr int kPeakChains = 16;
-
-// MACs per call; chains are independent, so latency does not show.
-__attribute__((target("avx512f,avx512vnni"))) double PeakStepsAvx512() {
-  __m512i sums[kPeakChains];
-  for (auto& sum : sums) sum = _mm512_setzero_si512();
-  __m512i a = _mm512_set1_epi8(3), b = _mm512_set1_epi8(5);
-  for (int64_t i = 0; i < kPeakSteps; ++i) {
-    asm volatile("" : "+v"(a), "+v"(b));
-#pragma GCC unroll 16
-    for (auto& sum : sums) sum = _mm512_dpbusd_epi32(sum, a, b);
-  }
-  for (auto& sum : sums) asm volatile("" : : "v"(sum));
-  return 64.0 * kPeakChains * kPeakSteps;
-}
-
-// vpmaddubsw and a 16-bit add, the widening left out: the most that AVX2 can do at 4 bits.
-__attribute__((target("avx2"))) double PeakStepsAvx2() {
-  __m256i sums[kPeakChains / 2];
-  for (auto& sum : sums) sum = _mm256_setzero_si256();
-  __m256i a = _mm256_set1_epi8(3), b = _mm256_set1_epi8(5);
-  for (int64_t i = 0; i < kPeakSteps; ++i) {
-    asm volatile("" : "+x"(a), "+x"(b));
-#pragma GCC unroll 8
-    for (auto& sum : sums) {
-      __m256i product = _mm256_maddubs_epi16(a, b);
-      asm volatile("" : "+x"(product));
-      sum = _mm256_add_epi16(sum, product);
-    }
-  }
-  for (auto& sum : sums) asm volatile("" : : "x"(sum));
-  return 32.0 * kPeakChains / 2 * kPeakSteps;
-}
-#endif
-
-// MACs per second of the whole pool.
-double DotPeak(Isa isa, ThreadPool& pool, const Options& options) {
-#if defined(__x86_64__)
-  double (*steps)() = isa == Isa::kAvx512 ? PeakStepsAvx512
-                      : isa == Isa::kAvx2 ? PeakStepsAvx2
-                                          : nullptr;
-  if (steps == nullptr) return 0;
-  double macs = 0;
-  Samples samples;
-  for (int i = 0; i < 40 * options.rounds; ++i) {
-    samples.Time([&] {
-      pool.Run([&](int thread, int) {
-        const double done = steps();
-        if (thread == 0) macs = done;
-      });
-    });
-  }
-  return macs * pool.size() / samples.Seconds();
-#else
-  (void)isa, (void)pool, (void)options;
-  return 0;
-#endif
-}
 
 PackedMatrix ColdMatrix(const Shape& shape, int64_t copies, ThreadPool& pool) {
   std::mt19937 random(1);
@@ -262,18 +169,17 @@ void BenchShape(Isa isa, const Shape& shape, double bandwidth, double peak, cons
   for (size_t i = 1; i + 1 < std::size(kRows); ++i)
     line += fmt::format(" {:5.2f}", seconds[i] / seconds[0]);
   line += fmt::format(" | {:6.0f} GMAC/s", macs / 1e9);
-  if (peak > 0 && UsesQuantizedActs(shape.type))
-    line += fmt::format(" {:3.0f}%", 100 * macs / peak);
+  if (UsesQuantizedActs(shape.type)) line += fmt::format(" {:3.0f}%", 100 * macs / peak);
   fmt::print("{}\n", line);
   std::fflush(stdout);
 }
 
 int Main(const Options& options) {
   ThreadPool pool(options.threads);
-  const double bandwidth = ReadBandwidth(pool, options);
+  const double bandwidth = MeasureReadBandwidth(pool).value();
   fmt::print("{}, {} threads: read {:.1f} GB/s\n", CpuName(), pool.size(), bandwidth / 1e9);
   for (Isa isa : options.isas) {
-    const double peak = DotPeak(isa, pool, options);
+    const double peak = MeasureDotPeak(isa, pool);
     fmt::print("{}: dot peak {:.0f} GMAC/s\n", IsaName(isa), peak / 1e9);
     fmt::print("isa       outputs x K type     M = 1 weights    | T(M)/T(1) at");
     for (size_t i = 1; i + 1 < std::size(kRows); ++i) fmt::print(" {}", kRows[i]);
