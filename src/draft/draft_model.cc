@@ -15,6 +15,10 @@ DraftModel::DraftModel(Target& model, BlockPool& pool, int vocab_size, int conte
 Status DraftModel::Start(std::span<const TokenId> prompt, const SamplingParams& params) {
   Forget();
   sampler_.emplace(params, vocab_size_, prompt.size(), end_tokens_);
+  // A step allocates nothing: all that grows with the sequence has its size from the start.
+  path_.reserve(context_);
+  read_.reserve(context_);
+  table_.Expect(context_);
   return Ok{};
 }
 

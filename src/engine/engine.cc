@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "base/log.h"
-#include "verify/trim_tree.h"
 
 namespace hunch {
 namespace {
@@ -47,6 +46,7 @@ struct Engine::Work {
   StepShare share = {};
   DraftTree tree;
   std::optional<Reservation> reservation;
+  Verdict verdict;
   std::vector<TokenId> tokens;   // [rows]: unread committed tokens, then the tree's nodes
   std::vector<int32_t> parents;  // [rows], or empty for a chain
   SequenceRows rows;
@@ -82,6 +82,7 @@ Result<Engine::RequestId> Engine::Submit(EngineRequest request) {
       std::make_unique<Active>(pool_, std::move(request), options_.vocab_size, options_.end_tokens);
   sequence->id = next_id_++;
   sequence->tokens.reserve(options_.max_model_len);
+  sequence->table.Expect(options_.max_model_len);
   sequence->tokens_left = options_.max_model_len - prompt;
   const SamplingParams& params = sequence->request.params;
   if (params.max_tokens >= 0) {
@@ -98,40 +99,43 @@ Result<Engine::RequestId> Engine::Submit(EngineRequest request) {
 }
 
 bool Engine::Step() {
-  std::vector<Active*> running;
-  std::vector<SequenceSnapshot> snapshots;
+  running_.clear();
+  snapshots_.clear();
   for (const auto& sequence : active_) {
     if (sequence->over()) continue;
-    running.push_back(sequence.get());
+    running_.push_back(sequence.get());
     // The first token is the prompt's pass, even where the prompt's last chunk is one row.
     const bool may_guess = sequence->request.drafter && sequence->output_tokens() > 0;
     const int guesses = may_guess ? sequence->request.num_speculative_tokens : 0;
-    snapshots.push_back({static_cast<int>(sequence->tokens.size()), sequence->table.committed(),
-                         sequence->tokens_left, guesses});
+    snapshots_.push_back({static_cast<int>(sequence->tokens.size()), sequence->table.committed(),
+                          sequence->tokens_left, guesses});
   }
-  if (running.empty()) return false;
+  if (running_.empty()) return false;
   const ForwardLimits& limits = target_.limits();
-  const auto plan = PlanStep(snapshots, {limits.max_rows, limits.max_logit_rows});
-  HUNCH_CHECK(!plan.empty());
+  PlanStep(snapshots_, {limits.max_rows, limits.max_logit_rows}, plan_);
+  HUNCH_CHECK(!plan_.empty());
 
-  while (works_.size() < plan.size()) works_.push_back(std::make_unique<Work>());
-  std::vector<SequenceRows> batch;
-  std::vector<Work*> taking_part;
-  for (size_t i = 0; i < plan.size(); ++i) {
+  while (works_.size() < plan_.size()) {
+    works_.push_back(std::make_unique<Work>());
+    works_.back()->verdict.prefix.reserve(options_.max_model_len);
+  }
+  batch_.clear();
+  taking_part_.clear();
+  for (size_t i = 0; i < plan_.size(); ++i) {
     Work& work = *works_[i];
-    work.sequence = running[plan[i].sequence];
-    work.share = plan[i];
+    work.sequence = running_[plan_[i].sequence];
+    work.share = plan_[i];
     Propose(*work.sequence, work.share, work.tree);
     if (!ReserveAndLay(work)) continue;
-    batch.push_back(work.rows);
-    taking_part.push_back(&work);
+    batch_.push_back(work.rows);
+    taking_part_.push_back(&work);
   }
-  if (batch.empty()) {
+  if (batch_.empty()) {
     Preempt();
     return true;
   }
-  const float* logits = target_.Forward(batch);
-  for (Work* work : taking_part) {
+  const float* logits = target_.Forward(batch_);
+  for (Work* work : taking_part_) {
     const size_t rows = work->rows.tokens.size() - work->rows.logits_from;
     AcceptAndCommit(*work, logits);
     logits += rows * target_.vocab();
@@ -151,7 +155,7 @@ void Engine::Propose(Active& sequence, const StepShare& share, DraftTree& tree) 
     DropDrafter(sequence, proposed.error().message);
     tree.clear();
   }
-  TrimTree(limits.max_nodes, limits.max_depth, options_.vocab_size, tree);
+  trimmer_.Trim(limits.max_nodes, limits.max_depth, options_.vocab_size, tree);
 }
 
 void Engine::DropDrafter(Active& sequence, const std::string& why) {
@@ -210,7 +214,8 @@ void Engine::AcceptAndCommit(Work& work, const float* logits) {
     return;
   }
   const LogitsRows rows = {logits, target_.vocab(), options_.vocab_size};
-  const Verdict verdict = AcceptCoupled(work.tree, rows, sequence.tokens, sequence.sampler);
+  Verdict& verdict = work.verdict;
+  AcceptCoupled(work.tree, rows, sequence.tokens, sequence.sampler, verdict);
   const bool first_token = sequence.output_tokens() == 0;
 
   const size_t before = sequence.tokens.size();

@@ -19,6 +19,7 @@
 #include "sched/plan.h"
 #include "seq/types.h"
 #include "verify/accept.h"
+#include "verify/trim_tree.h"
 
 namespace hunch {
 
@@ -104,7 +105,15 @@ class Engine {
   BlockPool pool_;
   RequestId next_id_ = 1;
   std::vector<std::unique_ptr<Active>> active_;  // in order of arrival
-  std::vector<std::unique_ptr<Work>> works_;     // scratch, one per sequence of the step
+
+  // Scratch of a step, kept so that a step allocates nothing.
+  std::vector<Active*> running_;
+  std::vector<SequenceSnapshot> snapshots_;  // of running_
+  std::vector<StepShare> plan_;
+  std::vector<std::unique_ptr<Work>> works_;  // [plan_]
+  std::vector<SequenceRows> batch_;           // of those that found room
+  TreeTrimmer trimmer_;
+  std::vector<Work*> taking_part_;  // [batch_]
 };
 
 }  // namespace hunch

@@ -28,6 +28,8 @@ void BlockPool::Give(int32_t block) {
   free_.push_back(block);
 }
 
+void BlockTable::Expect(int slots) { blocks_.reserve(BlocksFor(slots)); }
+
 std::optional<Reservation> BlockTable::Reserve(int slots) {
   HUNCH_CHECK(!reserved_);
   HUNCH_CHECK_GE(slots, 0);

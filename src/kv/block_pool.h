@@ -51,6 +51,8 @@ class BlockTable {
   // With those of the live reservation, if any.
   const std::vector<int32_t>& blocks() const { return blocks_; }
 
+  // So that growing to `slots` slots allocates nothing.
+  void Expect(int slots);
   // Room for `slots` more than the committed ones, or nullopt: capacity is an outcome, not an
   // error. One reservation at a time.
   std::optional<Reservation> Reserve(int slots);

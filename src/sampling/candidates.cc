@@ -62,6 +62,17 @@ uint64_t TotalMass(const RelativeRow& row) {
   return total;
 }
 
+void Candidates::Reserve(int tokens) {
+  ids_.reserve(tokens);
+  z_.reserve(tokens);
+  mass_.reserve(tokens);
+  rank_.reserve(tokens);
+  ones_.reserve(tokens);
+  keys_.reserve(tokens);
+  exp_.reserve(tokens);
+  buckets_.reserve(kBuckets);
+}
+
 // Without a branch per token: in a flat row it would be guessed wrong every other time.
 void Candidates::Gather(const RelativeRow& row, float floor) {
   mass_.clear();

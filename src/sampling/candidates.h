@@ -44,6 +44,8 @@ uint64_t Mass(float z);
 
 class Candidates {
  public:
+  // So that selecting from rows of `tokens` allocates nothing; untouched, it costs no memory.
+  void Reserve(int tokens);
   // Never leaves nothing of a row that is not empty.
   void Select(RelativeRow& row, const Truncation& truncation);
   // The count best tokens (z descending, id ascending), in ascending id; fewer if fewer can be

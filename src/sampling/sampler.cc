@@ -20,7 +20,9 @@ struct Sampler::State {
       : params(request),
         vocab_size(vocab),
         truncation(request),
-        processors(request, vocab, prompt_len, std::move(end_tokens)) {}
+        processors(request, vocab, prompt_len, std::move(end_tokens)) {
+    candidates.Reserve(vocab);
+  }
 
   // The first vocab_size logits: a row may be padded beyond the vocabulary, and padding is never
   // chosen.

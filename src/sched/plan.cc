@@ -4,9 +4,9 @@
 
 namespace hunch {
 
-std::vector<StepShare> PlanStep(std::span<const SequenceSnapshot> sequences,
-                                const StepLimits& limits) {
-  std::vector<StepShare> plan;
+void PlanStep(std::span<const SequenceSnapshot> sequences, const StepLimits& limits,
+              std::vector<StepShare>& plan) {
+  plan.clear();
   int rows_left = limits.max_rows;
   int logits_left = limits.max_logit_rows;
   const auto add = [&](int index, int rows, int nodes, int depth) {
@@ -38,7 +38,6 @@ std::vector<StepShare> PlanStep(std::span<const SequenceSnapshot> sequences,
     if (rows == unread && logits_left == 0) --rows;
     if (rows > 0) add(i, rows, 0, 0);
   }
-  return plan;
 }
 
 }  // namespace hunch

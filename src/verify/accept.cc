@@ -16,24 +16,22 @@ int32_t FindChild(const DraftTree& tree, int32_t parent, TokenId token) {
 
 }  // namespace
 
-Verdict AcceptCoupled(const DraftTree& tree, const LogitsRows& rows,
-                      std::span<const TokenId> committed, Sampler& sampler) {
+void AcceptCoupled(const DraftTree& tree, const LogitsRows& rows,
+                   std::span<const TokenId> committed, Sampler& sampler, Verdict& verdict) {
   HUNCH_CHECK_EQ(tree.tokens.size(), tree.parents.size());
-  Verdict verdict;
-  std::vector<TokenId> prefix;  // committed and the path; copied only once a node is accepted
+  verdict.tokens.clear();
+  verdict.path.clear();
   int32_t node = -1;
   while (true) {
-    const std::span<const TokenId> before = verdict.path.empty() ? committed : prefix;
+    // The prefix is copied only once a node is accepted.
+    const std::span<const TokenId> before = verdict.path.empty() ? committed : verdict.prefix;
     verdict.tokens.push_back(sampler.Choose(before, rows.row(node + 1)));
     const TokenId token = verdict.tokens.back().token;
     node = FindChild(tree, node, token);
-    if (node < 0) return verdict;
-    if (verdict.path.empty()) {
-      prefix.reserve(committed.size() + static_cast<size_t>(tree.size()));
-      prefix.assign(committed.begin(), committed.end());
-    }
+    if (node < 0) return;
+    if (verdict.path.empty()) verdict.prefix.assign(committed.begin(), committed.end());
     verdict.path.push_back(node);
-    prefix.push_back(token);
+    verdict.prefix.push_back(token);
   }
 }
 

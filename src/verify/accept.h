@@ -26,12 +26,14 @@ struct LogitsRows {
 struct Verdict {
   std::vector<TokenChoice> tokens;  // the accepted, then the target's own: path.size() + 1
   std::vector<int32_t> path;        // accepted nodes, from the root down
+  std::vector<TokenId> prefix;      // scratch: committed and the path
 };
 
 // `committed` is the prefix before the step (prompt and output). Only rows on the walked path are
-// evaluated. Of siblings that carry the same token the first is taken.
-Verdict AcceptCoupled(const DraftTree& tree, const LogitsRows& rows,
-                      std::span<const TokenId> committed, Sampler& sampler);
+// evaluated. Of siblings that carry the same token the first is taken. `verdict` is overwritten;
+// its memory is used again.
+void AcceptCoupled(const DraftTree& tree, const LogitsRows& rows,
+                   std::span<const TokenId> committed, Sampler& sampler, Verdict& verdict);
 
 }  // namespace hunch
 

@@ -5,6 +5,13 @@
 namespace hunch {
 namespace {
 
+std::vector<StepShare> PlanStep(std::span<const SequenceSnapshot> sequences,
+                                const StepLimits& limits) {
+  std::vector<StepShare> plan(3);  // what an earlier step left there
+  hunch::PlanStep(sequences, limits, plan);
+  return plan;
+}
+
 constexpr StepLimits kLimits = {.max_rows = 64, .max_logit_rows = 16};
 
 TEST(PlanStep, APromptIsCutIntoChunksAndOnlyItsEndGivesLogits) {

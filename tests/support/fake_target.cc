@@ -61,7 +61,7 @@ class FakeLoop {
                                           : limits_.max_nodes;
     DropOnError(drafter_->Propose(committed_, {limits_.max_nodes, depth, 0.0f}, tree));
     if (drafter_ == nullptr) tree.clear();
-    TrimTree(limits_.max_nodes, depth, target_.vocab(), tree);
+    TreeTrimmer().Trim(limits_.max_nodes, depth, target_.vocab(), tree);
     return tree;
   }
 
@@ -98,8 +98,9 @@ class FakeLoop {
   void Step() {
     const DraftTree tree = Guess();
     const std::vector<float> rows = Forward(tree);
-    Verdict verdict =
-        AcceptCoupled(tree, {rows.data(), target_.vocab(), target_.vocab()}, committed_, sampler_);
+    Verdict verdict;
+    AcceptCoupled(tree, {rows.data(), target_.vocab(), target_.vocab()}, committed_, sampler_,
+                  verdict);
     HUNCH_CHECK_EQ(verdict.tokens.size(), verdict.path.size() + 1);
     FakeStep stats;
     stats.drafted = tree.size();

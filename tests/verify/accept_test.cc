@@ -30,10 +30,20 @@ struct Rows {
   std::vector<float> data;  // [rows][kVocab]
 };
 
+Verdict AcceptOf(const DraftTree& tree, const LogitsRows& rows, std::span<const TokenId> committed,
+                 Sampler& sampler) {
+  Verdict verdict;
+  verdict.tokens.resize(3);  // what an earlier step left there
+  verdict.path = {0, 1};
+  verdict.prefix = {5};
+  AcceptCoupled(tree, rows, committed, sampler, verdict);
+  return verdict;
+}
+
 Verdict Accept(const DraftTree& tree, const std::vector<TokenId>& winners) {
   Sampler sampler({}, kVocab, 2, {});
   const Rows rows(winners);
-  return AcceptCoupled(tree, rows.view(), std::vector<TokenId>{1, 2}, sampler);
+  return AcceptOf(tree, rows.view(), std::vector<TokenId>{1, 2}, sampler);
 }
 
 std::vector<TokenId> Tokens(const Verdict& verdict) {
@@ -112,8 +122,8 @@ TEST(AcceptCoupledTest, EachRowSeesItsOwnPrefix) {
       data.push_back(token == 1 ? 5 : token == 2 ? 4 : 0);
   }
   Sampler sampler(params, kVocab, 1, {});
-  const Verdict verdict = AcceptCoupled(ChainOf(Ids{1, 2, 1, 2}), {data.data(), kVocab, kVocab},
-                                        std::vector<TokenId>{0}, sampler);
+  const Verdict verdict = AcceptOf(ChainOf(Ids{1, 2, 1, 2}), {data.data(), kVocab, kVocab},
+                                   std::vector<TokenId>{0}, sampler);
   // 5 4 -> 1; 3 4 -> 2; 3 2 -> 1; 1 2 -> 2; 1 0 -> 1
   EXPECT_EQ(Tokens(verdict), (Ids{1, 2, 1, 2, 1}));
 }
@@ -123,7 +133,7 @@ TEST(AcceptCoupledTest, ReadsRowsThroughTheStride) {
   data[3] = data[16 + 4] = data[32 + 5] = 5;
   data[12] = 99;  // padding
   Sampler sampler({}, kVocab, 0, {});
-  const Verdict verdict = AcceptCoupled(ChainOf(Ids{3, 4}), {data.data(), 16, kVocab}, {}, sampler);
+  const Verdict verdict = AcceptOf(ChainOf(Ids{3, 4}), {data.data(), 16, kVocab}, {}, sampler);
   EXPECT_EQ(Tokens(verdict), (Ids{3, 4, 5}));
 }
 

@@ -11,6 +11,10 @@
 namespace hunch {
 namespace {
 
+int TrimTree(int max_nodes, int max_depth, int vocab_size, DraftTree& tree) {
+  return TreeTrimmer().Trim(max_nodes, max_depth, vocab_size, tree);
+}
+
 constexpr int kVocab = 50;
 
 DraftTree Tree(std::vector<TokenId> tokens, std::vector<int32_t> parents) {
