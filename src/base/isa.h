@@ -15,7 +15,10 @@ enum class Isa { kRef, kAvx2, kAvx512, kNeon };
 std::string_view IsaName(Isa isa);
 // What this CPU and operating system can run, best last. kRef is always first.
 const std::vector<Isa>& SupportedIsas();
-// The forced one, else the best. An unknown or unsupported HUNCH_ISA is an error that names both.
+// The best of them whose equality tests have run on a real CPU. Those of kNeon ran under emulation
+// only, so kNeon is used when it is asked for.
+Isa DefaultIsa();
+// The forced one, else the default. An unknown or unsupported HUNCH_ISA is an error that names both.
 Result<Isa> ChooseIsa();
 // ChooseIsa(), for code that runs after apps/ has reported its error. CHECKs.
 Isa ActiveIsa();

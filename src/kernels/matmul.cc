@@ -16,6 +16,9 @@ const MatMulKernels& KernelsFor(Isa isa) {
       return MatMulKernelsAvx2();
     case Isa::kAvx512:
       return MatMulKernelsAvx512();
+#elif defined(__aarch64__)
+    case Isa::kNeon:
+      return MatMulKernelsNeon();
 #endif
     default:
       return MatMulKernelsRef();

@@ -37,6 +37,8 @@ const MatMulKernels& MatMulKernelsRef();
 #if defined(__x86_64__)
 const MatMulKernels& MatMulKernelsAvx2();
 const MatMulKernels& MatMulKernelsAvx512();
+#elif defined(__aarch64__)
+const MatMulKernels& MatMulKernelsNeon();
 #endif
 
 }  // namespace hunch

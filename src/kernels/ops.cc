@@ -58,6 +58,9 @@ const Ops* OpsFor(Isa isa) {
       return &kOpsAvx2;
     case Isa::kAvx512:
       return &kOpsAvx512;
+#elif defined(__aarch64__)
+    case Isa::kNeon:
+      return &kOpsNeon;
 #endif
     default:
       return nullptr;

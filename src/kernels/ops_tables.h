@@ -10,6 +10,8 @@ extern const Ops kOpsRef;
 #if defined(__x86_64__)
 extern const Ops kOpsAvx2;
 extern const Ops kOpsAvx512;
+#elif defined(__aarch64__)
+extern const Ops kOpsNeon;
 #endif
 
 }  // namespace hunch

@@ -130,6 +130,10 @@ TEST(ThreadPoolTest, EveryMemberRoundsToNearestAndKeepsSubnormals) {
   std::fesetround(FE_UPWARD);
 #if defined(__x86_64__)
   _mm_setcsr(_mm_getcsr() | 0x8040u);
+#elif defined(__aarch64__)
+  uint64_t fpcr;
+  asm volatile("mrs %0, fpcr" : "=r"(fpcr));
+  asm volatile("msr fpcr, %0" : : "r"(fpcr | 1u << 24));
 #endif
   ThreadPool pool(3);  // its threads inherit the wrong mode
   std::vector<int> rounding(3);
