@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "session/llm.h"
+#include "session/row_bench.h"
 #include "tokenizer/tokenizer.h"
 #include "weights/gguf.h"
 
@@ -50,6 +51,7 @@ struct Context {
   std::function<Result<std::unique_ptr<Llm>>(const LlmOptions&)> load;
   std::function<Result<InspectReport>(const LlmOptions&)> inspect;
   std::function<Result<OpenedTokenizer>(const std::string& path)> open_tokenizer;
+  std::function<Result<RowBenchReport>(const RowBenchOptions&, const OnRowBench&)> bench_rows;
   std::string demo_prompt;  // HUNCH_PROMPT; "": not set
 };
 

@@ -9,6 +9,7 @@
 #include "apps/json_text.h"
 #include "apps/numbers.h"
 #include "base/utf8.h"
+#include "session/row_bench.h"
 
 namespace hunch {
 namespace {
@@ -18,10 +19,11 @@ constexpr int kNoLimit = std::numeric_limits<int>::max();
 constexpr unsigned Bit(Subcommand subcommand) { return 1u << static_cast<int>(subcommand); }
 constexpr unsigned kRun = Bit(Subcommand::kRun);
 constexpr unsigned kBench = Bit(Subcommand::kBench);
+constexpr unsigned kRows = Bit(Subcommand::kBenchRows);
 constexpr unsigned kInspect = Bit(Subcommand::kInspect);
 constexpr unsigned kTokens = Bit(Subcommand::kTokenize) | Bit(Subcommand::kDetokenize);
 constexpr unsigned kGenerate = kRun | kBench | Bit(Subcommand::kDemo);
-constexpr unsigned kAll = kGenerate | kTokens | kInspect;
+constexpr unsigned kAll = kGenerate | kRows | kTokens | kInspect;
 
 Error Wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -128,6 +130,23 @@ Status AddPromptFile(Flags& flags, std::string_view value) {
   return SetText(value, "path", flags.prompt_files.back());
 }
 
+// "1,2,8": ascending, each once.
+Status SetInts(std::string_view value, int least, int most, std::vector<int>& out) {
+  std::vector<int> numbers;
+  HUNCH_RETURN_IF_ERROR(ForEachPart(value, [&](std::string_view part) {
+    return ReadInt(part, least, most, numbers.emplace_back());
+  }));
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  out = std::move(numbers);
+  return Ok{};
+}
+
+Status SetSvgFile(Flags& flags, std::string_view value) {
+  if (value == "-") return Wrong("a plot goes to a file; give its path");
+  return SetText(value, "path", flags.svg_file);
+}
+
 // clang-format off
 constexpr auto kTable = std::to_array<FlagSpec>({
   {"--model", "", "PATH", "", "GGUF file of the model", FlagGroup::kModel, kAll,
@@ -138,8 +157,8 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, kNoLimit, f.max_model_len); }},
   {"--max-num-seqs", "", "N", "1", "sequences that the cache must hold at once", FlagGroup::kModel, kInspect,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, 65536, f.max_num_seqs); }},
-  {"--kv-cache-dtype", "", "TYPE", "f16", "type of cached keys and values: f16 or f32", FlagGroup::kModel, kGenerate | kInspect, SetKvType},
-  {"--threads", "", "N", "0: the CPUs that affinity and cgroup give", "threads that compute", FlagGroup::kModel, kGenerate,
+  {"--kv-cache-dtype", "", "TYPE", "f16", "type of cached keys and values: f16 or f32", FlagGroup::kModel, kGenerate | kRows | kInspect, SetKvType},
+  {"--threads", "", "N", "0: the CPUs that affinity and cgroup give", "threads that compute", FlagGroup::kModel, kGenerate | kRows,
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, 1024, f.threads); }},
 
   {"--file", "-f", "PATH", "", "read the prompt from a file ('-': standard input)", FlagGroup::kInput, kRun,
@@ -157,6 +176,14 @@ constexpr auto kTable = std::to_array<FlagSpec>({
   {"--rounds", "", "N", "3", "how often every method answers every prompt", FlagGroup::kBench, kBench,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, 10000, f.rounds); }},
   {"--methods", "", "LIST", "none,ngram", "methods to compare, by commas; 'none' always runs", FlagGroup::kBench, kBench, SetMethods},
+  {"--rows", "", "LIST", "1,2,3,4,5,6,8,12,16,32,128", "rows of the passes to time, by commas, 1 to 256", FlagGroup::kBench, kRows,
+   [](Flags& f, std::string_view v) { return SetInts(v, 1, kMostBenchRows, f.rows); }},
+  {"--context", "", "LIST", "512", "tokens before a pass, by commas", FlagGroup::kBench, kRows,
+   [](Flags& f, std::string_view v) { return SetInts(v, 0, kNoLimit, f.contexts); }},
+  {"--prompt", "", "LIST", "128,1024", "lengths of the prompts to time, by commas", FlagGroup::kBench, kRows,
+   [](Flags& f, std::string_view v) { return SetInts(v, 1, kNoLimit, f.prompt_lengths); }},
+  {"--repeat", "", "N", "7", "how often everything is timed, in turn; at least 5", FlagGroup::kBench, kRows,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 5, 10000, f.repeats); }},
 
   {"--speculative-config", "", "JSON", "none; demo: ngram", "{\"method\": none|ngram|draft_model|ngram+draft_model, \"model\": PATH of the draft model, \"num_speculative_tokens\": 4, \"prompt_lookup_max\": 4, \"prompt_lookup_min\": 2}", FlagGroup::kSpeculation, kGenerate, SetSpeculation},
 
@@ -192,6 +219,9 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view) -> Status { f.show_speculation = true; return Ok{}; }},
   {"--json", "", "", "", "JSON on standard output and nothing else", FlagGroup::kOutput, kRun | kBench | kTokens | kInspect,
    [](Flags& f, std::string_view) -> Status { f.json = true; return Ok{}; }},
+  {"--json", "", "FILE", "", "write JSON to a file ('-': to standard output, and nothing else)", FlagGroup::kOutput, kRows,
+   [](Flags& f, std::string_view v) { return SetText(v, "path", f.json_file); }},
+  {"--svg", "", "FILE", "", "write a plot to a file", FlagGroup::kOutput, kRows, SetSvgFile},
   {"--help", "-h", "", "", "this text", FlagGroup::kOutput, kAll,
    [](Flags& f, std::string_view) -> Status { f.help = true; return Ok{}; }},
 });

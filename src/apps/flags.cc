@@ -27,6 +27,8 @@ Words WordsOf(Subcommand subcommand) {
       return {1, "give one model"};
     case Subcommand::kBench:
       return {0, "prompts are given with --prompts"};
+    case Subcommand::kBenchRows:
+      return {0, "it takes flags only"};
   }
   return {0, ""};
 }
@@ -134,6 +136,9 @@ Result<Flags> ParseFlags(Subcommand subcommand, std::span<const std::string> arg
   }
   if (flags.raw && !flags.system.empty()) {
     return Wrong("--raw uses no chat template, so --system has no place; give one of them");
+  }
+  if (!flags.svg_file.empty() && flags.svg_file == flags.json_file) {
+    return Wrong("--json and --svg name the same file");
   }
   if (flags.sampling.logprobs >= 0 && !flags.json) return Wrong("--logprobs needs --json");
   return flags;

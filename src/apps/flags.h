@@ -19,8 +19,8 @@
 
 namespace hunch {
 
-enum class Subcommand { kRun, kBench, kTokenize, kDetokenize, kInspect, kDemo };
-inline constexpr int kSubcommands = 6;
+enum class Subcommand { kRun, kBench, kBenchRows, kTokenize, kDetokenize, kInspect, kDemo };
+inline constexpr int kSubcommands = 7;
 
 struct Flags {
   bool help = false;  // when set, nothing else is meaningful
@@ -49,6 +49,13 @@ struct Flags {
   int rounds = 3;                                   // bench
   std::optional<std::vector<DraftMethod>> methods;  // bench
 
+  std::vector<int> contexts = {512};                               // bench rows
+  std::vector<int> rows = {1, 2, 3, 4, 5, 6, 8, 12, 16, 32, 128};  // bench rows
+  std::vector<int> prompt_lengths = {128, 1024};                   // bench rows
+  int repeats = 7;                                                 // bench rows
+  std::string json_file;  // bench rows; "-": standard output
+  std::string svg_file;   // bench rows
+
   std::vector<std::string> words;  // arguments that are not flags
 
   SamplingParams Sampling(int default_max_tokens) const;
@@ -70,7 +77,7 @@ struct FlagSpec {
 
 std::span<const FlagSpec> FlagTable();
 
-// "run", "bench", ...
+// "run", "bench", "bench rows", ...
 std::string_view SubcommandName(Subcommand subcommand);
 std::optional<Subcommand> FindSubcommand(std::string_view name);
 

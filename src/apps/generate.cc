@@ -12,15 +12,20 @@ constexpr std::string_view kGuessedOff = "\x1b[0m";
 
 }  // namespace
 
-Result<std::unique_ptr<Llm>> LoadModel(const Flags& flags, const std::string& draft_model,
-                                       const Context& context) {
-  HUNCH_RETURN_IF_ERROR(ChooseIsa());
+LlmOptions ModelOptions(const Flags& flags) {
   LlmOptions options;
   options.model = flags.model;
-  options.draft_model = draft_model;
   options.threads = flags.threads;
   options.max_model_len = flags.max_model_len;
   options.kv_f32 = flags.kv_f32;
+  return options;
+}
+
+Result<std::unique_ptr<Llm>> LoadModel(const Flags& flags, const std::string& draft_model,
+                                       const Context& context) {
+  HUNCH_RETURN_IF_ERROR(ChooseIsa());
+  LlmOptions options = ModelOptions(flags);
+  options.draft_model = draft_model;
   return context.load(options);
 }
 

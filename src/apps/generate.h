@@ -13,6 +13,9 @@
 
 namespace hunch {
 
+// What the flags of group "Model" say.
+LlmOptions ModelOptions(const Flags& flags);
+
 // draft_model "": load none. Checks HUNCH_ISA first.
 Result<std::unique_ptr<Llm>> LoadModel(const Flags& flags, const std::string& draft_model,
                                        const Context& context);

@@ -50,6 +50,17 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
      "none,draft_model,ngram+draft_model \\\n"
      "      --speculative-config '{\"model\": \"small.gguf\"}' --temperature 0.8 --json > "
      "result.json\n"},
+    {"bench rows", "", "what a pass of M rows costs, beside the machine's limits",
+     "Times passes of M rows after --context tokens, each row with logits as when guesses are "
+     "verified,\n"
+     "plain decoding there (one row and the greedy choice of the next token), and prompts (logits "
+     "of the\n"
+     "last row). The limit of a pass is max(bytes it must read / read bandwidth, multiply-adds / "
+     "int8 dot\n"
+     "peak), both measured with the same threads. A model that the cache holds can beat its "
+     "limit.\n",
+     "  hunch bench rows --model m.gguf --svg rows.svg\n"
+     "  hunch bench rows --model m.gguf --rows 1,4,8 --context 512,4096 --json rows.json\n"},
     {"tokenize", "[TEXT]", "text to token ids",
      "Lists the tokens of TEXT or of standard input. With --json it reads lines\n"
      "{\"text\": ..., \"parse_special\": true|false} and answers a line {\"ids\": [...]} for "

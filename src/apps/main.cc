@@ -33,6 +33,7 @@ int Main(std::span<const std::string> arguments) {
                   .load = &Llm::Load,
                   .inspect = &Inspect,
                   .open_tokenizer = &OpenTokenizer,
+                  .bench_rows = &RunRowBench,
                   .demo_prompt = prompt == nullptr ? "" : prompt};
   const int code = RunProgram(arguments, context);
   out.flush();

@@ -14,6 +14,8 @@ Result<int> Call(Subcommand subcommand, const Flags& flags, Context& context) {
       return RunCommand(flags, context);
     case Subcommand::kBench:
       return BenchCommand(flags, context);
+    case Subcommand::kBenchRows:
+      return BenchRowsCommand(flags, context);
     case Subcommand::kTokenize:
       return TokenizeCommand(flags, context);
     case Subcommand::kDetokenize:
@@ -89,6 +91,9 @@ int RunProgram(std::span<const std::string> arguments, Context& context) {
                                        first.starts_with('-') ? "flag" : "subcommand", first))
                 << '\n';
     return kExitUsage;
+  }
+  if (subcommand == Subcommand::kBench && arguments.size() > 1 && arguments[1] == "rows") {
+    return RunSubcommand(Subcommand::kBenchRows, arguments.subspan(2), context);
   }
   return RunSubcommand(*subcommand, arguments.subspan(1), context);
 }

@@ -17,15 +17,17 @@ namespace {
 constexpr uint64_t kMiB = 1 << 20;
 constexpr int64_t kLine = 64;  // bytes of a cache line
 
-// The least of the seconds that `runs` runs of `work` take.
+// The least of the seconds that a run of `work` takes: of as many runs as a second has room for, of
+// three where that is a slow machine.
 template <typename Work>
-double LeastSeconds(int runs, Work&& work) {
-  double least = std::numeric_limits<double>::max();
-  for (int run = 0; run < runs; ++run) {
+double LeastSeconds(Work&& work) {
+  double least = std::numeric_limits<double>::max(), total = 0;
+  for (int run = 0; run < 3 || total < 1; ++run) {
     const auto begin = std::chrono::steady_clock::now();
     work();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     least = std::min(least, taken.count());
+    total += taken.count();
   }
   return least;
 }
@@ -72,7 +74,7 @@ Result<double> MeasureReadBandwidth(ThreadPool& pool) {
     std::memset(buffer.data() + range.begin * kLine, 1,
                 static_cast<size_t>((range.end - range.begin) * kLine));
   });
-  const double seconds = LeastSeconds(8, [&] {
+  const double seconds = LeastSeconds([&] {
     pool.Run([&](int thread, int threads) {
       const Range range = Partition(lines, thread, threads);
       ReadLines(buffer.as<uint64_t>() + 8 * range.begin, range.end - range.begin);
@@ -84,7 +86,7 @@ Result<double> MeasureReadBandwidth(ThreadPool& pool) {
 double MeasureDotPeak(Isa isa, ThreadPool& pool) {
   constexpr int64_t kSteps = 50'000;  // under a millisecond, to fall between two disturbances
   int64_t macs = 0;                   // of one thread
-  const double seconds = LeastSeconds(200, [&] {
+  const double seconds = LeastSeconds([&] {
     pool.Run([&](int thread, int) {
       const int64_t done = DotSteps(isa, kSteps);
       if (thread == 0) macs = done;

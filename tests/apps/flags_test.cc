@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <set>
+#include <map>
 
 namespace hunch {
 namespace {
@@ -35,12 +35,13 @@ std::string RunError(std::vector<std::string> arguments) {
 }
 
 TEST(FlagTable, NamesAreUniqueAndExplained) {
-  std::set<std::string_view> names;
+  std::map<std::string_view, unsigned> taken;  // name -> subcommands that have it
   for (const FlagSpec& spec : FlagTable()) {
     EXPECT_TRUE(spec.name.starts_with("--")) << spec.name;
-    EXPECT_TRUE(names.insert(spec.name).second) << spec.name;
-    if (!spec.short_name.empty()) {
-      EXPECT_TRUE(names.insert(spec.short_name).second) << spec.name;
+    for (const std::string_view name : {spec.name, spec.short_name}) {
+      if (name.empty()) continue;
+      EXPECT_EQ(taken[name] & spec.subcommands, 0u) << name;
+      taken[name] |= spec.subcommands;
     }
     EXPECT_FALSE(spec.help.empty()) << spec.name;
     EXPECT_NE(spec.subcommands, 0u) << spec.name;
@@ -77,11 +78,12 @@ TEST(FlagTable, EveryGeneratingSubcommandTakesEverySamplingFlag) {
 // Everything a flag with a numeric default can set.
 std::string Numbers(const Flags& f) {
   const SamplingParams& s = f.sampling;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", f.threads,
-                     f.max_model_len, f.max_num_seqs, f.kv_f32, f.per_category, f.rounds,
-                     s.min_tokens, s.temperature, s.top_p, s.top_k, s.min_p, s.typical_p,
-                     s.repetition_penalty, s.presence_penalty, s.frequency_penalty, s.seed,
-                     s.logprobs);
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", f.repeats,
+                     fmt::join(f.rows, ","), fmt::join(f.contexts, ","),
+                     fmt::join(f.prompt_lengths, ","), f.threads, f.max_model_len, f.max_num_seqs,
+                     f.kv_f32, f.per_category, f.rounds, s.min_tokens, s.temperature, s.top_p,
+                     s.top_k, s.min_p, s.typical_p, s.repetition_penalty, s.presence_penalty,
+                     s.frequency_penalty, s.seed, s.logprobs);
 }
 
 TEST(FlagTable, DefaultsInTheHelpAreTheDefaults) {
@@ -178,6 +180,49 @@ TEST(Flags, BenchFlags) {
   EXPECT_EQ(f.value().rounds, 2);
   EXPECT_THAT(*f.value().methods,
               ElementsAre(DraftMethod::kNgram, DraftMethod::kNone, DraftMethod::kNgramDraftModel));
+}
+
+TEST(Flags, BenchRowsFlags) {
+  const auto f =
+      Parse(Subcommand::kBenchRows, {"--model", "m", "--rows", "8,1,4,1", "--context", "0,4096",
+                                     "--prompt", "64", "--repeat", "5", "--json", "-", "--svg",
+                                     "a.svg", "--kv-cache-dtype", "f32", "--threads", "3"});
+  ASSERT_TRUE(f.ok()) << f.error().message;
+  EXPECT_THAT(f->rows, ElementsAre(1, 4, 8));
+  EXPECT_THAT(f->contexts, ElementsAre(0, 4096));
+  EXPECT_THAT(f->prompt_lengths, ElementsAre(64));
+  EXPECT_EQ(f->repeats, 5);
+  EXPECT_EQ(f->json_file, "-");
+  EXPECT_EQ(f->svg_file, "a.svg");
+  EXPECT_EQ(f->threads, 3);
+}
+
+TEST(Flags, BenchRowsErrors) {
+  const struct {
+    std::vector<std::string> arguments;
+    std::string message;
+  } cases[] = {
+      {{"--rows", "0"}, "--rows: '0' is out of range; give a whole number from 1 to 256"},
+      {{"--rows", "1,257"}, "--rows: '257' is out of range"},
+      {{"--rows", ""}, "--rows: '' is not a whole number"},
+      {{"--rows", "1,,2"}, "--rows: '' is not a whole number"},
+      {{"--context", "-1"}, "--context: '-1' is out of range"},
+      {{"--prompt", "0"}, "--prompt: '0' is out of range"},
+      {{"--repeat", "4"}, "--repeat: '4' is out of range"},
+      {{"--json"}, "--json needs a value: --json FILE"},
+      {{"--svg", "-"}, "--svg: a plot goes to a file"},
+      {{"--svg", "a", "--json", "a"}, "--json and --svg name the same file"},
+      {{"--prompts", "p"}, "unknown flag --prompts; did you mean --prompt?"},
+      {{"--temperature", "1"}, "unknown flag --temperature; see hunch bench rows --help"},
+      {{"x"}, "unexpected argument 'x'; it takes flags only"},
+  };
+  for (const auto& c : cases) {
+    std::vector<std::string> arguments = {"--model", "m"};
+    arguments.insert(arguments.end(), c.arguments.begin(), c.arguments.end());
+    const auto flags = Parse(Subcommand::kBenchRows, arguments);
+    ASSERT_FALSE(flags.ok()) << c.message;
+    EXPECT_THAT(flags.error().message, HasSubstr(c.message));
+  }
 }
 
 TEST(Flags, TheLastOfARepeatedFlagCounts) {

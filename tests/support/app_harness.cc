@@ -33,6 +33,11 @@ int AppHarness::Run(const std::vector<std::string>& arguments, const std::string
                     if (open_tokenizer) return open_tokenizer(path);
                     return OpenedTokenizer{nullptr, std::make_unique<ByteTokenizer>()};
                   },
+                  .bench_rows = [this](const RowBenchOptions& options,
+                                       const OnRowBench& on_progress) -> Result<RowBenchReport> {
+                    if (bench_rows) return bench_rows(options, on_progress);
+                    return Error{ErrorCode::kInternal, "the test gives no bench_rows"};
+                  },
                   .demo_prompt = demo_prompt};
   return RunProgram(arguments, context);
 }

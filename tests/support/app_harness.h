@@ -44,6 +44,8 @@ class AppHarness {
   // Instead of the fake model and tokenizer.
   decltype(Context::load) load;
   decltype(Context::open_tokenizer) open_tokenizer;
+  // Instead of an error: `bench rows` has no fake model.
+  decltype(Context::bench_rows) bench_rows;
   Result<InspectReport> inspect_report = InspectReport{};
 
   std::vector<LlmOptions> loads;
