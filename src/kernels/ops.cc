@@ -17,20 +17,40 @@ const Ops& Active() {
 
 int Positions(const RowView& view) { return view.contiguous + view.extras; }
 
+size_t ElementBytes(KvType type) {
+  switch (type) {
+    case KvType::kF16:
+      return 2;
+    case KvType::kF32:
+      return 4;
+    case KvType::kQ8_0:
+      return 1;
+  }
+  return 0;
+}
+
 template <typename Element>
 void Move(const KvLayer& layer, int32_t from_block, int from_slot, int32_t to_block, int to_slot) {
   const int dim = layer.head_dim;
-  auto* keys = static_cast<Element*>(layer.k);
-  auto* values = static_cast<Element*>(layer.v);
   for (int h = 0; h < layer.kv_heads; ++h) {
-    const int64_t head = int64_t{h} * dim * kKvBlock;
-    const int64_t from = from_block * layer.block_stride + head;
-    const int64_t to = to_block * layer.block_stride + head;
+    const auto head = [&](void* base, int32_t block) {
+      return reinterpret_cast<Element*>(static_cast<std::byte*>(base) + block * layer.block_stride +
+                                        h * layer.head_stride);
+    };
+    Element* const from_keys = head(layer.k, from_block);
+    Element* const to_keys = head(layer.k, to_block);
+    Element* const from_values = head(layer.v, from_block);
+    Element* const to_values = head(layer.v, to_block);
     for (int d = 0; d < dim; ++d) {
-      keys[to + d * kKvBlock + to_slot] = keys[from + d * kKvBlock + from_slot];
+      to_keys[d * kKvBlock + to_slot] = from_keys[d * kKvBlock + from_slot];
     }
-    std::memmove(values + to + int64_t{to_slot} * dim, values + from + int64_t{from_slot} * dim,
-                 dim * sizeof(Element));
+    std::memmove(to_values + to_slot * dim, from_values + from_slot * dim, dim * sizeof(Element));
+    if (layer.type != KvType::kQ8_0) continue;
+    const auto scales = [&](Element* head) {
+      return reinterpret_cast<float*>(head + dim * kKvBlock);
+    };
+    scales(to_keys)[to_slot] = scales(from_keys)[from_slot];
+    scales(to_values)[to_slot] = scales(from_values)[from_slot];
   }
 }
 
@@ -77,6 +97,22 @@ void AddInPlace(float* x, const float* y, int64_t n) { Active().add_in_place(x, 
 void Rope(float* x, int heads, int head_dim, int pairs, const float* cos_sin, bool neox) {
   Active().rope(x, heads, head_dim, pairs, cos_sin, neox);
 }
+int64_t KvHeadBytes(KvType type, int head_dim) {
+  const int64_t scales = type == KvType::kQ8_0 ? kKvBlock * sizeof(float) : 0;
+  return static_cast<int64_t>(head_dim * kKvBlock * ElementBytes(type)) + scales;
+}
+int64_t KvBlockBytes(KvType type, int kv_heads, int head_dim) {
+  return kv_heads * KvHeadBytes(type, head_dim);
+}
+KvLayer DenseKvLayer(KvType type, void* k, void* v, int kv_heads, int head_dim) {
+  return {.type = type,
+          .k = k,
+          .v = v,
+          .block_stride = KvBlockBytes(type, kv_heads, head_dim),
+          .head_stride = KvHeadBytes(type, head_dim),
+          .kv_heads = kv_heads,
+          .head_dim = head_dim};
+}
 void KvStore(const KvLayer& layer, int32_t block, int slot_in_block, const float* k,
              const float* v) {
   CheckLayer(layer);
@@ -84,10 +120,13 @@ void KvStore(const KvLayer& layer, int32_t block, int slot_in_block, const float
 }
 void KvMove(const KvLayer& layer, int32_t from_block, int from_slot, int32_t to_block,
             int to_slot) {
-  if (layer.type == KvType::kF16) {
-    Move<uint16_t>(layer, from_block, from_slot, to_block, to_slot);
-  } else {
-    Move<float>(layer, from_block, from_slot, to_block, to_slot);
+  switch (layer.type) {
+    case KvType::kF16:
+      return Move<uint16_t>(layer, from_block, from_slot, to_block, to_slot);
+    case KvType::kF32:
+      return Move<float>(layer, from_block, from_slot, to_block, to_slot);
+    case KvType::kQ8_0:
+      return Move<int8_t>(layer, from_block, from_slot, to_block, to_slot);
   }
 }
 

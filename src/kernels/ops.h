@@ -26,21 +26,29 @@ void RopeFrequencies(double theta, int dim, double* frequency);
 // neox: pairs (i, i + pairs); else pairs (2i, 2i+1).
 void Rope(float* x, int heads, int head_dim, int pairs, const float* cos_sin, bool neox);
 
-enum class KvType { kF16, kF32 };
+enum class KvType { kF16, kF32, kQ8_0 };
 inline constexpr int kKvBlock = 16;  // positions per KV block
 
 // One layer's paged cache as the kernels see it. Block b holds 16 slots; for KV head h:
 //   keys   k[b][h][head_dim][16]   (a lane is a slot, so q.k needs no horizontal sum)
 //   values v[b][h][16][head_dim]
-// Element type is f16 or f32. Strides are in elements; both block strides are equal.
+// Elements are f16, f32, or int8 (q8_0); q8_0 has float scales[16], one per slot, after the
+// elements of every [b][h], and its keys are rotated (docs/numerics.md). Keys and values have the
+// same strides, in bytes.
 struct KvLayer {
   KvType type;
   void* k;
   void* v;
-  int64_t block_stride;  // elements from block b to b + 1
+  int64_t block_stride;  // from block b to b + 1
+  int64_t head_stride;   // from head h of a block to h + 1
   int kv_heads;
   int head_dim;
 };
+// Bytes of one head's, and of all heads' keys (as many again: values) in one block.
+int64_t KvHeadBytes(KvType type, int head_dim);
+int64_t KvBlockBytes(KvType type, int kv_heads, int head_dim);
+// A layer whose blocks and heads lie without gaps.
+KvLayer DenseKvLayer(KvType type, void* k, void* v, int kv_heads, int head_dim);
 
 // Rounds one row's k[kv_heads][head_dim] and v[...] to the cache type and stores them in a slot.
 void KvStore(const KvLayer& layer, int32_t block, int slot_in_block, const float* k,

@@ -38,11 +38,18 @@ constexpr int MaxInt(int a, int b) { return a > b ? a : b; }
 int RowPositions(const RowView& view) { return view.contiguous + view.extras; }
 
 // packed_q[d][query] of `queries` queries.
+template <typename Element>
 void PackQueries(const AttentionArgs& args, const Query* query, int queries, float* packed_q) {
   const int head_dim = args.layer.head_dim;
   for (int t = 0; t < queries; ++t) {
     const float* q = args.q + (int64_t{query[t].row} * args.heads + query[t].head) * head_dim;
-    for (int d = 0; d < head_dim; ++d) packed_q[d * queries + t] = q[d];
+    if constexpr (kHasScale<Element>) {
+      float rotated[256];
+      const float scale = RotateHead(q, head_dim, rotated);
+      for (int d = 0; d < head_dim; ++d) packed_q[d * queries + t] = rotated[d] * scale;
+    } else {
+      for (int d = 0; d < head_dim; ++d) packed_q[d * queries + t] = q[d];
+    }
   }
 }
 
@@ -67,15 +74,20 @@ int RunOfRow(const Query* query, int begin, int queries) {
   return end - begin;
 }
 
+// The slot of the chunk's position p on the query's own path.
+int32_t SlotAt(const AttentionArgs& args, const Query& query, int chunk_begin, int p) {
+  const RowView& view = args.views[query.row];
+  return p < query.contiguous ? chunk_begin + p : view.extra[chunk_begin + p - view.contiguous];
+}
+
 // Scores of the slots that follow the contiguous part, for the queries of one row.
 template <typename Element>
 void ScoreExtras(const AttentionArgs& args, int kv_head, const Query* query, int queries,
                  int chunk_begin, float* packed_q, float* block_scores, float* scores) {
-  const RowView& view = args.views[query->row];
   int32_t scored = -1;  // the block whose scores are in block_scores
-  PackQueries(args, query, queries, packed_q);
+  PackQueries<Element>(args, query, queries, packed_q);
   for (int p = query->contiguous; p < query->count; ++p) {
-    const int32_t slot = view.extra[chunk_begin + p - view.contiguous];
+    const int32_t slot = SlotAt(args, *query, chunk_begin, p);
     const int32_t block = args.blocks[slot / kKvBlock];
     if (block != scored) {
       ScoreAny<Element>(queries, args, kv_head, &block, 1, {nullptr, 0}, packed_q, block_scores,
@@ -102,6 +114,26 @@ int ShareChunk(const AttentionArgs& args, int chunk_begin, Query* query, int que
   return common;
 }
 
+// e[p] times the scale of the values at p, for the positions that the query sees.
+template <typename Element>
+void ScaleWeights(const AttentionArgs& args, int kv_head, const Query& query, int chunk_begin,
+                  float* e) {
+  if constexpr (kHasScale<Element>) {
+    const auto scales = [&](int32_t slot) {
+      return KvScales(ValueBlock<Element>(args, kv_head, args.blocks[slot / kKvBlock]),
+                      args.layer.head_dim);
+    };
+    int p = 0;
+    for (; p + kKvBlock <= query.contiguous; p += kKvBlock) {
+      StoreFloats(e + p, Mul(LoadFloats(e + p), LoadFloats(scales(chunk_begin + p))));
+    }
+    for (; p < query.count; ++p) {
+      const int32_t slot = SlotAt(args, query, chunk_begin, p);
+      e[p] *= scales(slot)[slot % kKvBlock];
+    }
+  }
+}
+
 // value_row and next_row of the contiguous positions [0, count) of a chunk.
 template <typename Element>
 void ListValueRows(const AttentionArgs& args, int kv_head, int chunk_begin, int count,
@@ -109,11 +141,11 @@ void ListValueRows(const AttentionArgs& args, int kv_head, int chunk_begin, int 
   const int head_dim = args.layer.head_dim;
   for (int p = 0; p < count; p += kKvBlock) {
     const int b = p / kKvBlock;
-    const Element* row = ValueRow<Element>(args, kv_head, chunk_begin + p);
-    const Element* ahead = b < next.count ? static_cast<const Element*>(args.layer.v) +
-                                                next.blocks[b] * args.layer.block_stride +
-                                                int64_t{kv_head} * kKvBlock * head_dim
-                                          : row;
+    const int32_t* blocks = args.blocks + chunk_begin / kKvBlock;
+    const Element* row = ValueBlock<Element>(args, kv_head, blocks[b]);
+    const Element* ahead =
+        b < next.count ? ValueBlock<Element>(args, kv_head, next.blocks[b]) : row;
+    if constexpr (kHasScale<Element>) Prefetch(KvScales(ahead, head_dim));
     for (int i = 0; i < kKvBlock; ++i) {  // the last block's list may go past count
       scratch.value_row[p + i] = row + i * head_dim;
       scratch.next_row[p + i] = ahead + i * head_dim;
@@ -145,6 +177,7 @@ void TileChunk(const AttentionArgs& args, int kv_head, Query* query, int queries
     for (int d = 0; d < head_dim; d += 16) StoreFloats(out + d, Splat(0.0f));
     out[head_dim] = stats.max;
     out[head_dim + 1] = stats.sum;
+    ScaleWeights<Element>(args, kv_head, query[t], begin, scratch.scores + t * kAttentionChunk);
   }
   ListValueRows<Element>(args, kv_head, begin, common, next, scratch);
   if (common > 0) {
@@ -154,11 +187,10 @@ void TileChunk(const AttentionArgs& args, int kv_head, Query* query, int queries
   // What only some rows see: a branch of the tree, or the end of a longer row.
   for (int t = 0; t < queries; t += RunOfRow(query, t, queries)) {
     if (query[t].count == common) continue;
-    const RowView& view = args.views[query[t].row];
     for (int p = common; p < query[t].count; ++p) {
-      const int32_t slot =
-          p < query[t].contiguous ? begin + p : view.extra[begin + p - view.contiguous];
-      scratch.value_row[p] = ValueRow<Element>(args, kv_head, slot);
+      const int32_t slot = SlotAt(args, query[t], begin, p);
+      scratch.value_row[p] = ValueBlock<Element>(args, kv_head, args.blocks[slot / kKvBlock]) +
+                             slot % kKvBlock * head_dim;
     }
     ValueAny<Element>(RunOfRow(query, t, queries),
                       {scratch.value_row, scratch.value_row, common, query[t].count}, head_dim,
@@ -243,7 +275,8 @@ VEC16_FN void ForEachTileChunk(const AttentionArgs& args, int kv_head, int row_b
       const int count = queries * (tile + 1) / tiles - first;
       Query query[kMaxQueryTile];
       for (int t = 0; t < count; ++t) SetQuery(args, kv_head, row_begin, first + t, query[t]);
-      if (tiles > 1 || chunk == chunk_begin) PackQueries(args, query, count, scratch.packed_q);
+      if (tiles > 1 || chunk == chunk_begin)
+        PackQueries<Element>(args, query, count, scratch.packed_q);
       // SPEED ONLY: the first tile's pass brings the next chunk; for the others it is there
       // already.
       const NextChunk next =
@@ -287,11 +320,9 @@ void AttentionImpl(const AttentionArgs& args, int kv_head, int row_begin, int ro
                    void* scratch) {
   for (int row = row_begin; row < row_end; row += kAttentionRowBlock) {
     const int end = MinInt(row + kAttentionRowBlock, row_end);
-    if (args.layer.type == KvType::kF16) {
-      AttentionRowBlock<uint16_t>(args, kv_head, row, end, scratch);
-    } else {
-      AttentionRowBlock<float>(args, kv_head, row, end, scratch);
-    }
+    WithKvElement(args.layer.type, [&](auto element) {
+      AttentionRowBlock<decltype(element)>(args, kv_head, row, end, scratch);
+    });
   }
 }
 
@@ -318,13 +349,10 @@ void PartialsTyped(const AttentionArgs& args, int kv_head, int row_begin, int ro
 
 void AttentionPartialsImpl(const AttentionArgs& args, int kv_head, int row_begin, int row_end,
                            int chunk_begin, int chunk_end, float* partials, void* scratch) {
-  if (args.layer.type == KvType::kF16) {
-    PartialsTyped<uint16_t>(args, kv_head, row_begin, row_end, chunk_begin, chunk_end, partials,
-                            scratch);
-  } else {
-    PartialsTyped<float>(args, kv_head, row_begin, row_end, chunk_begin, chunk_end, partials,
-                         scratch);
-  }
+  WithKvElement(args.layer.type, [&](auto element) {
+    PartialsTyped<decltype(element)>(args, kv_head, row_begin, row_end, chunk_begin, chunk_end,
+                                     partials, scratch);
+  });
 }
 
 void AttentionMergeImpl(const AttentionArgs& args, int kv_head, int row_begin, int row_end,

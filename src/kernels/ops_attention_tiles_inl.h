@@ -21,14 +21,19 @@ constexpr int TileWidth(int n) { return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1
 
 template <typename Element>
 const Element* KeyBlock(const AttentionArgs& args, int kv_head, int32_t block) {
-  return static_cast<const Element*>(args.layer.k) + block * args.layer.block_stride +
-         int64_t{kv_head} * args.layer.head_dim * kKvBlock;
+  return KvHead<Element>(args.layer.k, args.layer, block, kv_head);
 }
 template <typename Element>
-const Element* ValueRow(const AttentionArgs& args, int kv_head, int32_t slot) {
-  const int32_t block = args.blocks[slot / kKvBlock];
-  return static_cast<const Element*>(args.layer.v) + block * args.layer.block_stride +
-         (int64_t{kv_head} * kKvBlock + slot % kKvBlock) * args.layer.head_dim;
+const Element* ValueBlock(const AttentionArgs& args, int kv_head, int32_t block) {
+  return KvHead<Element>(args.layer.v, args.layer, block, kv_head);
+}
+
+// A sum over the keys of 16 slots as a score: times the keys' scales if they have any, then
+// `scale`.
+template <typename Element>
+VEC16_FN Floats Score(Floats sum, const Element* key_block, int head_dim, float scale) {
+  if constexpr (kHasScale<Element>) sum = Mul(sum, LoadFloats(KvScales(key_block, head_dim)));
+  return Mul(sum, Splat(scale));
 }
 
 // Scaled scores of kQueries queries against kBlocks blocks of keys: scores[query * stride +
@@ -37,18 +42,19 @@ template <typename Element, int kQueries, int kBlocks>
 VEC16_FN void ScoreTile(const float* packed_q, const Element* const* keys,
                         const Element* const* next, int head_dim, float scale, float* scores,
                         int stride) {
-  constexpr int kLine = 64 / sizeof(Element);
+  constexpr int kStep = 64 / sizeof(Element) / kKvBlock;  // of d, in one cache line
   const Element* key[kBlocks];
   Floats sum[kQueries][kBlocks];
   for (int b = 0; b < kBlocks; ++b) key[b] = keys[b];
   for (int t = 0; t < kQueries; ++t) {
     for (int b = 0; b < kBlocks; ++b) sum[t][b] = Splat(0.0f);
   }
-  for (int pair = 0; pair < head_dim; pair += 2) {
-    for (int b = 0; b < kBlocks; ++b) {
-      for (int i = 0; i < 2 * kKvBlock; i += kLine) Prefetch(next[b] + pair * kKvBlock + i);
-    }
-    for (int d = pair; d < pair + 2; ++d) {
+  if constexpr (kHasScale<Element>) {
+    for (int b = 0; b < kBlocks; ++b) Prefetch(KvScales(next[b], head_dim));
+  }
+  for (int line = 0; line < head_dim; line += kStep) {
+    for (int b = 0; b < kBlocks; ++b) Prefetch(next[b] + line * kKvBlock);
+    for (int d = line; d < line + kStep; ++d) {
       Floats q[kQueries];
       for (int t = 0; t < kQueries; ++t) q[t] = Splat(packed_q[d * kQueries + t]);
       for (int b = 0; b < kBlocks; ++b) {
@@ -59,7 +65,7 @@ VEC16_FN void ScoreTile(const float* packed_q, const Element* const* keys,
   }
   for (int t = 0; t < kQueries; ++t) {
     for (int b = 0; b < kBlocks; ++b) {
-      StoreFloats(scores + t * stride + b * kKvBlock, Mul(sum[t][b], Splat(scale)));
+      StoreFloats(scores + t * stride + b * kKvBlock, Score(sum[t][b], keys[b], head_dim, scale));
     }
   }
 }

@@ -107,27 +107,141 @@ void RopeImpl(float* x, int heads, int head_dim, int pairs, const float* cos_sin
   }
 }
 
+// Calls fn with a (zero) element of the cache's type.
+template <typename Fn>
+VEC16_FN void WithKvElement(KvType type, Fn fn) {
+  switch (type) {
+    case KvType::kF16:
+      return fn(uint16_t{});
+    case KvType::kF32:
+      return fn(float{});
+    case KvType::kQ8_0:
+      return fn(int8_t{});
+  }
+}
+// Whether elements need the scale of their slot.
+template <typename Element>
+constexpr bool kHasScale = sizeof(Element) == 1;
+
+template <typename Element>
+Element* KvHead(void* keys_or_values, const KvLayer& layer, int32_t block, int kv_head) {
+  return reinterpret_cast<Element*>(static_cast<char*>(keys_or_values) +
+                                    block * layer.block_stride + kv_head * layer.head_stride);
+}
+// The scales of a head's sixteen slots, after its elements.
+VEC16_FN float* KvScales(int8_t* head, int head_dim) {
+  return reinterpret_cast<float*>(head + head_dim * kKvBlock);
+}
+VEC16_FN const float* KvScales(const int8_t* head, int head_dim) {
+  return reinterpret_cast<const float*>(head + head_dim * kKvBlock);
+}
+
+// The largest magnitude of x[n], n a multiple of 16; NaN when there is one.
+float LargestMagnitude(const float* x, int n) {
+  uint32_t largest[16] = {};
+  for (int i = 0; i < n; i += 16) {
+    uint32_t bits[16];
+    __builtin_memcpy(bits, x + i, sizeof(bits));
+    // Magnitudes compare as integers; a NaN is above every number.
+    for (int j = 0; j < 16; ++j) {
+      const uint32_t magnitude = bits[j] & 0x7FFFFFFF;
+      largest[j] = magnitude > largest[j] ? magnitude : largest[j];
+    }
+  }
+  for (int j = 1; j < 16; ++j) largest[0] = largest[j] > largest[0] ? largest[j] : largest[0];
+  float result;
+  __builtin_memcpy(&result, largest, sizeof(result));
+  return result;
+}
+
+// Rounds the values of one head and one position to the cache type; returns their scale.
+VEC16_FN float RoundToKv(const float* x, int n, uint16_t* out) {
+  for (int i = 0; i < n; i += 16) StoreKv(out + i, LoadFloats(x + i));
+  return 1;
+}
+VEC16_FN float RoundToKv(const float* x, int n, float* out) {
+  for (int i = 0; i < n; i += 16) StoreFloats(out + i, LoadFloats(x + i));
+  return 1;
+}
+float RoundToKv(const float* x, int n, int8_t* out) {
+  const float largest = LargestMagnitude(x, n);
+  const Floats inverse = Splat(largest == 0 ? 0 : 127 / largest);
+  for (int i = 0; i < n; i += 16) {
+    const Floats scaled = Mul(LoadFloats(x + i), inverse);
+    const Floats clamped = Min(Max(scaled, Splat(-127)), Splat(127));
+    const Floats number = Select(Equal(scaled, scaled), clamped, Splat(0));  // a NaN becomes 0
+    // Added to 1.5 * 2^23, a number is rounded to nearest even and ends in its own int8.
+    uint32_t bits[16];
+    float biased[16];
+    StoreFloats(biased, Add(number, Splat(0x1.8p23f)));
+    __builtin_memcpy(bits, biased, sizeof(bits));
+    for (int j = 0; j < 16; ++j) out[i + j] = static_cast<int8_t>(bits[j]);
+  }
+  return largest / 127;
+}
+
+// One stage of the rotation of docs/numerics.md: n is a power of two from 16 up.
+VEC16_FN void RotateStage(const float* from, int n, float* to) {
+  if (n == 16) {
+    for (int i = 0; i < 8; ++i) {
+      to[i] = from[2 * i] + from[2 * i + 1];
+      to[i + 8] = from[2 * i] - from[2 * i + 1];
+    }
+    return;
+  }
+  for (int i = 0; i < n / 2; i += 16) {
+    Floats even, odd;
+    Deinterleave(LoadFloats(from + 2 * i), LoadFloats(from + 2 * i + 16), even, odd);
+    StoreFloats(to + i, Add(even, odd));
+    StoreFloats(to + i + n / 2, Sub(even, odd));
+  }
+}
+// A head rotated, in parts of the largest power of two that divides head_dim: out[head_dim]. Both
+// queries and keys are when keys are int8, so that a key's few large elements share their size with
+// all of its part. Rotated twice, a part is `part` times itself; returns 1 / part.
+float RotateHead(const float* x, int head_dim, float* out) {
+  const int part = head_dim & -head_dim;
+  float other[256];
+  for (int begin = 0; begin < head_dim; begin += part) {
+    float* to = out + begin;
+    float* spare = other;
+    RotateStage(x + begin, part, to);
+    for (int stage = 4; stage <= part; stage *= 2) {
+      RotateStage(to, part, spare);
+      float* const last = to;
+      to = spare;
+      spare = last;
+    }
+    if (to == other) __builtin_memcpy(out + begin, other, part * sizeof(float));
+  }
+  return 1.0f / static_cast<float>(part);
+}
+
 template <typename Element>
 void KvStoreTyped(const KvLayer& layer, int32_t block, int slot, const float* k, const float* v) {
   const int dim = layer.head_dim;
   for (int h = 0; h < layer.kv_heads; ++h) {
-    const int64_t head = block * layer.block_stride + int64_t{h} * dim * kKvBlock;
-    Element* keys = static_cast<Element*>(layer.k) + head + slot;
-    Element* values = static_cast<Element*>(layer.v) + head + int64_t{slot} * dim;
-    for (int d = 0; d < dim; d += 16) {
-      Element rounded[16];
-      StoreKv(rounded, LoadFloats(k + int64_t{h} * dim + d));
-      for (int i = 0; i < 16; ++i) keys[(d + i) * kKvBlock] = rounded[i];
-      StoreKv(values + d, LoadFloats(v + int64_t{h} * dim + d));
+    Element* keys = KvHead<Element>(layer.k, layer, block, h);
+    Element* values = KvHead<Element>(layer.v, layer, block, h);
+    const float* key = k + int64_t{h} * dim;
+    float rotated[256];
+    if constexpr (kHasScale<Element>) {
+      RotateHead(key, dim, rotated);
+      key = rotated;
+    }
+    Element rounded[256];
+    const float key_scale = RoundToKv(key, dim, rounded);
+    for (int d = 0; d < dim; ++d) keys[d * kKvBlock + slot] = rounded[d];
+    const float value_scale = RoundToKv(v + int64_t{h} * dim, dim, values + slot * dim);
+    if constexpr (kHasScale<Element>) {
+      KvScales(keys, dim)[slot] = key_scale;
+      KvScales(values, dim)[slot] = value_scale;
     }
   }
 }
 void KvStoreImpl(const KvLayer& layer, int32_t block, int slot, const float* k, const float* v) {
-  if (layer.type == KvType::kF16) {
-    KvStoreTyped<uint16_t>(layer, block, slot, k, v);
-  } else {
-    KvStoreTyped<float>(layer, block, slot, k, v);
-  }
+  WithKvElement(layer.type,
+                [&](auto element) { KvStoreTyped<decltype(element)>(layer, block, slot, k, v); });
 }
 
 // Exact maximum of x[n]; NaN is skipped; -inf when nothing is left.

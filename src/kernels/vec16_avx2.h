@@ -141,6 +141,11 @@ VEC16_FN Floats LoadKv(const uint16_t* p) {
           _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 8)))};
 }
 VEC16_FN Floats LoadKv(const float* p) { return LoadFloats(p); }
+VEC16_FN __m256 HalfBytes(const int8_t* p) {
+  return _mm256_cvtepi32_ps(
+      _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+}
+VEC16_FN Floats LoadKv(const int8_t* p) { return {HalfBytes(p), HalfBytes(p + 8)}; }
 VEC16_FN void StoreKv(uint16_t* p, Floats v) {
   constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(v.lo, kNearest));

@@ -79,6 +79,10 @@ VEC16_FN Floats LoadKv(const uint16_t* p) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
 VEC16_FN Floats LoadKv(const float* p) { return _mm512_loadu_ps(p); }
+VEC16_FN Floats LoadKv(const int8_t* p) {
+  return _mm512_cvtepi32_ps(
+      _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+}
 VEC16_FN void StoreKv(uint16_t* p, Floats v) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
                       _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));

@@ -172,11 +172,14 @@ inline float MaxTree(Floats v) {
   return v.lane[0];
 }
 
-// Cache elements: f16 widened exactly and rounded to nearest even, f32 as it is.
+// Cache elements: f16 widened exactly and rounded to nearest even, f32 as it is, int8 as a number.
 inline Floats LoadKv(const uint16_t* p) {
   return MapFloats([&](int i) { return F16ToF32(p[i]); });
 }
 inline Floats LoadKv(const float* p) { return LoadFloats(p); }
+inline Floats LoadKv(const int8_t* p) {
+  return MapFloats([&](int i) { return static_cast<float>(p[i]); });
+}
 inline void StoreKv(uint16_t* p, const Floats& v) {
   for (int i = 0; i < 16; ++i) p[i] = F32ToF16(v.lane[i]);
 }

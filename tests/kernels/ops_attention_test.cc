@@ -1,13 +1,12 @@
-// Attention over the paged cache: near a double-precision softmax; the same bits on every
-// instruction set, for every split into calls, for a tree path and the same sequence laid out
-// contiguously, and through the two-step entry points.
+// Attention over the paged cache: near a double-precision softmax; the bits that docs/numerics.md
+// says; the same on every instruction set, for every split into calls, for a tree path and the same
+// sequence laid out contiguously, and through the two-step entry points.
 #include <algorithm>
 #include <numeric>
 
 #include "base/aligned_buffer.h"
 #include "kernels/ops.h"
 #include "ops_support.h"
-#include "quant/quant.h"
 
 namespace hunch {
 namespace {
@@ -17,9 +16,11 @@ struct Shape {
   int heads, kv_heads, head_dim;
 };
 const Shape kShapes[] = {
-    {KvType::kF16, 9, 3, 64}, {KvType::kF16, 6, 1, 128}, {KvType::kF16, 7, 1, 80},
-    {KvType::kF32, 2, 2, 32}, {KvType::kF32, 6, 2, 96},  {KvType::kF16, 14, 1, 16},
-    {KvType::kF32, 7, 1, 64}, {KvType::kF16, 2, 2, 256},
+    {KvType::kF16, 9, 3, 64},   {KvType::kF16, 6, 1, 128}, {KvType::kF16, 7, 1, 80},
+    {KvType::kF32, 2, 2, 32},   {KvType::kF32, 6, 2, 96},  {KvType::kF16, 14, 1, 16},
+    {KvType::kF32, 7, 1, 64},   {KvType::kF16, 2, 2, 256}, {KvType::kQ8_0, 9, 3, 64},
+    {KvType::kQ8_0, 6, 1, 128}, {KvType::kQ8_0, 7, 1, 80}, {KvType::kQ8_0, 2, 2, 16},
+    {KvType::kQ8_0, 5, 1, 256},
 };
 
 // A sequence of `length` random positions in shuffled blocks, with room for `spare` more slots.
@@ -29,13 +30,12 @@ class Sequence {
   Sequence(const Shape& shape, int length, int spare, uint32_t seed) : shape_(shape) {
     std::mt19937 random(seed);
     const int blocks = (length + spare + kKvBlock - 1) / kKvBlock;
-    const int64_t stride = int64_t{shape.kv_heads} * shape.head_dim * kKvBlock;
-    const size_t bytes = (blocks + 2) * stride * (shape.type == KvType::kF16 ? 2 : 4);
+    const size_t bytes = (blocks + 2) * KvBlockBytes(shape.type, shape.kv_heads, shape.head_dim);
     k_ = AlignedBuffer::Create(bytes).value();
     v_ = AlignedBuffer::Create(bytes).value();
     std::memset(k_.data(), 0xff, bytes);
     std::memset(v_.data(), 0xff, bytes);
-    layer_ = {shape.type, k_.data(), v_.data(), stride, shape.kv_heads, shape.head_dim};
+    layer_ = DenseKvLayer(shape.type, k_.data(), v_.data(), shape.kv_heads, shape.head_dim);
     table_.resize(blocks);
     std::iota(table_.begin(), table_.end(), 1);
     std::shuffle(table_.begin(), table_.end(), random);
@@ -49,11 +49,14 @@ class Sequence {
   }
   void Put(int slot, const std::vector<float>& k, const std::vector<float>& v) {
     KvStore(layer_, table_[slot / kKvBlock], slot % kKvBlock, k.data(), v.data());
-    if (slot >= static_cast<int>(k_rows_.size()))
-      k_rows_.resize(slot + 1), v_rows_.resize(slot + 1);
+    if (slot >= static_cast<int>(k_rows_.size())) {
+      for (auto* rows : {&k_rows_, &v_rows_}) rows->resize(slot + 1);
+      for (auto* rows : {&k_held_, &v_held_}) rows->resize(slot + 1);
+    }
     k_rows_[slot] = k, v_rows_[slot] = v;
+    k_held_[slot] = KeysRoundedToKv(shape_.type, k, shape_.kv_heads);
+    v_held_[slot] = RoundedToKv(shape_.type, v, shape_.kv_heads);
   }
-  float Rounded(float x) const { return shape_.type == KvType::kF16 ? F16ToF32(F32ToF16(x)) : x; }
 
   AttentionArgs Args(const std::vector<float>& q, std::vector<float>& out,
                      const std::vector<RowView>& views) const {
@@ -73,18 +76,17 @@ class Sequence {
     return out;
   }
   // Softmax attention of one row in double.
-  std::vector<double> Truth(const float* q, const RowView& view) const {
+  std::vector<double> Truth(const float* row, const RowView& view) const {
+    const std::vector<float> q = ForKv(row);
     const int dim = shape_.head_dim, group = shape_.heads / shape_.kv_heads;
-    std::vector<int> slots(view.contiguous);
-    std::iota(slots.begin(), slots.end(), 0);
-    slots.insert(slots.end(), view.extra, view.extra + view.extras);
+    const std::vector<int> slots = Slots(view);
     std::vector<double> out(shape_.heads * dim);
     for (int h = 0; h < shape_.heads; ++h) {
       const int at = h / group * dim;
       std::vector<double> weight;
       for (int slot : slots) {
         double s = 0;
-        for (int d = 0; d < dim; ++d) s += double{q[h * dim + d]} * Rounded(k_rows_[slot][at + d]);
+        for (int d = 0; d < dim; ++d) s += double{q[h * dim + d]} * k_held_[slot].Value(at + d);
         weight.push_back(s / std::sqrt(dim));
       }
       const double max = *std::max_element(weight.begin(), weight.end());
@@ -92,9 +94,55 @@ class Sequence {
       for (double& w : weight) sum += w = std::exp(w - max);
       for (size_t i = 0; i < slots.size(); ++i) {
         for (int d = 0; d < dim; ++d) {
-          out[h * dim + d] += weight[i] / sum * Rounded(v_rows_[slots[i]][at + d]);
+          out[h * dim + d] += weight[i] / sum * v_held_[slots[i]].Value(at + d);
         }
       }
+    }
+    return out;
+  }
+  // One row in the order of arithmetic of docs/numerics.md.
+  std::vector<float> Written(const float* row, const RowView& view) const {
+    const std::vector<float> q = ForKv(row);
+    const int dim = shape_.head_dim, group = shape_.heads / shape_.kv_heads;
+    const std::vector<int> slots = Slots(view);
+    const float scale = 1.0f / std::sqrt(static_cast<float>(dim));
+    std::vector<float> out;
+    for (int h = 0; h < shape_.heads; ++h) {
+      const int kv_head = h / group, at = kv_head * dim;
+      float running_max = 0, running_sum = 0;
+      std::vector<float> running;
+      for (size_t begin = 0; begin < slots.size(); begin += kAttentionChunk) {
+        const size_t count = std::min<size_t>(slots.size() - begin, kAttentionChunk);
+        std::vector<float> e(count), o(dim);
+        float max = -kInf;
+        for (size_t i = 0; i < count; ++i) {
+          const KvRow& k = k_held_[slots[begin + i]];
+          float s = 0;
+          for (int d = 0; d < dim; ++d) s = std::fma(q[h * dim + d], k.element[at + d], s);
+          e[i] = s * k.scale[kv_head] * scale;
+          max = e[i] > max ? e[i] : max;
+        }
+        float lane[16] = {};
+        for (size_t i = 0; i < count; ++i) {
+          e[i] = Exp(e[i] - max);
+          lane[i % 16] += e[i];
+          const KvRow& v = v_held_[slots[begin + i]];
+          const float weight = e[i] * v.scale[kv_head];
+          for (int d = 0; d < dim; ++d) o[d] = std::fma(weight, v.element[at + d], o[d]);
+        }
+        for (int width = 8; width >= 1; width /= 2) {
+          for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
+        }
+        if (begin == 0) {
+          running_max = max, running_sum = lane[0], running = o;
+          continue;
+        }
+        const float both = running_max > max ? running_max : max;
+        const float a = Exp(running_max - both), b = Exp(max - both);
+        for (int d = 0; d < dim; ++d) running[d] = std::fma(o[d], b, running[d] * a);
+        running_max = both, running_sum = std::fma(lane[0], b, running_sum * a);
+      }
+      for (float o : running) out.push_back(o / running_sum);
     }
     return out;
   }
@@ -103,11 +151,22 @@ class Sequence {
   const Shape& shape() const { return shape_; }
 
  private:
+  std::vector<float> ForKv(const float* q) const {
+    return QueryForKv(shape_.type, {q, q + shape_.heads * shape_.head_dim}, shape_.heads);
+  }
+  static std::vector<int> Slots(const RowView& view) {
+    std::vector<int> slots(view.contiguous);
+    std::iota(slots.begin(), slots.end(), 0);
+    slots.insert(slots.end(), view.extra, view.extra + view.extras);
+    return slots;
+  }
+
   Shape shape_;
   AlignedBuffer k_, v_;
   KvLayer layer_;
   std::vector<int32_t> table_;
   std::vector<std::vector<float>> k_rows_, v_rows_;  // [slot], before rounding
+  std::vector<KvRow> k_held_, v_held_;               // [slot]
 };
 
 std::vector<float> Queries(const Shape& shape, int rows, uint32_t seed) {
@@ -129,6 +188,67 @@ TEST(AttentionTest, ReferenceNearDoubleAtChunkBorders) {
       const std::vector<double> truth = sequence.Truth(q.data(), view);
       for (int i = 0; i < RowSize(shape); ++i) {
         ASSERT_NEAR(got[i], truth[i], 3e-6) << length << " heads " << shape.heads << " at " << i;
+      }
+    }
+  }
+}
+
+TEST(AttentionTest, TheWrittenOrderOfArithmetic) {
+  for (const Shape& shape : kShapes) {
+    Sequence sequence(shape, 600, 0, 22);
+    for (int length : {1, 17, 256, 600}) {
+      const std::vector<float> q = Queries(shape, 1, length);
+      const RowView view = {length, nullptr, 0};
+      const std::vector<float> want = sequence.Written(q.data(), view);
+      for (Isa isa : SupportedIsas()) {
+        EXPECT_TRUE(SameRow(want, sequence.Run(isa, q, {view}))) << IsaName(isa) << " " << length;
+      }
+    }
+  }
+}
+
+// The rotation of keys and queries leaves scores what they were; a large element costs the others
+// little.
+TEST(AttentionTest, QuantisedIsNearUnquantised) {
+  for (Shape shape : {Shape{KvType::kQ8_0, 6, 1, 128}, Shape{KvType::kQ8_0, 6, 2, 80}}) {
+    std::vector<std::vector<float>> out;
+    for (KvType type : {KvType::kQ8_0, KvType::kF32}) {
+      shape.type = type;
+      Sequence sequence(shape, 300, 0, 25);
+      for (int slot : {0, 7, 299}) {
+        std::vector<float> k = sequence.KeyRow(slot);
+        k[5] = 8;
+        sequence.Put(slot, k, sequence.ValueRow(slot));
+      }
+      out.push_back(sequence.Run(ActiveIsa(), Queries(shape, 1, 2), {{300, nullptr, 0}}));
+    }
+    for (int i = 0; i < RowSize(shape); ++i) EXPECT_NEAR(out[0][i], out[1][i], 0.05) << i;
+  }
+}
+
+// A NaN or an infinity in a value shows in the rows that see it and in no other; so does one in a
+// key where the whole head has one scale.
+TEST(AttentionTest, WhatIsNotANumberShows) {
+  std::mt19937 random(23);
+  for (const Shape& shape : kShapes) {
+    const int n = shape.kv_heads * shape.head_dim;
+    for (float bad : {kNan, kInf, -kInf}) {
+      for (bool in_key : {true, false}) {
+        Sequence sequence(shape, 40, 1, 24);
+        std::vector<float> k = RandomRow(random, n), v = RandomRow(random, n);
+        (in_key ? k : v)[n - 3] = bad;
+        sequence.Put(40, k, v);
+        const std::vector<float> q = Queries(shape, 2, 1);
+        const std::vector<RowView> views = {{41, nullptr, 0}, {40, nullptr, 0}};
+        const std::vector<float> want = sequence.Run(Isa::kRef, q, views);
+        for (Isa isa : VectorIsas()) EXPECT_TRUE(SameRow(want, sequence.Run(isa, q, views)));
+        const int size = RowSize(shape);
+        for (int i = 0; i < size; ++i) EXPECT_TRUE(std::isfinite(want[size + i]));
+        if (shape.type == KvType::kQ8_0) {
+          EXPECT_TRUE(std::isnan(want[size - 1])) << bad << in_key;  // the whole head
+        } else if (!in_key) {
+          EXPECT_FALSE(std::isfinite(want[size - 3])) << bad;
+        }
       }
     }
   }

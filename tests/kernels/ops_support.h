@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -16,6 +17,7 @@
 
 #include "base/isa.h"
 #include "kernels/ops.h"
+#include "quant/quant.h"
 
 namespace hunch {
 
@@ -65,6 +67,62 @@ inline ::testing::AssertionResult SameRow(std::span<const float> a, std::span<co
     }
   }
   return ::testing::AssertionSuccess();
+}
+
+inline constexpr KvType kKvTypes[] = {KvType::kF16, KvType::kF32, KvType::kQ8_0};
+
+// What docs/numerics.md says about the cache, element by element. What it holds of a row: elements,
+// and a scale per head (1 where the type has none).
+struct KvRow {
+  std::vector<float> element;
+  std::vector<float> scale;
+  float Value(size_t i) const { return element[i] * scale[i / (element.size() / scale.size())]; }
+};
+inline std::vector<float> RotatedHeads(std::vector<float> row, int heads) {
+  const size_t dim = row.size() / heads, part = dim & (~dim + 1);
+  for (size_t begin = 0; begin < row.size(); begin += part) {
+    for (size_t stage = 2; stage <= part; stage *= 2) {
+      const std::vector<float> x(row.begin() + begin, row.begin() + begin + part);
+      for (size_t i = 0; i < part / 2; ++i) {
+        row[begin + i] = x[2 * i] + x[2 * i + 1];
+        row[begin + i + part / 2] = x[2 * i] - x[2 * i + 1];
+      }
+    }
+  }
+  return row;
+}
+inline KvRow RoundedToKv(KvType type, const std::vector<float>& row, int heads) {
+  KvRow held = {row, std::vector<float>(heads, 1.0f)};
+  if (type == KvType::kF16) {
+    for (float& x : held.element) x = F16ToF32(F32ToF16(x));
+  }
+  if (type != KvType::kQ8_0) return held;
+  const size_t dim = row.size() / heads;
+  for (int h = 0; h < heads; ++h) {
+    const std::span<float> x = std::span(held.element).subspan(h * dim, dim);
+    float amax = 0;
+    for (float v : x) amax = std::fmax(amax, std::fabs(v));
+    for (float v : x) amax = std::isnan(v) ? v : amax;
+    held.scale[h] = amax / 127;
+    const float inverse = amax == 0 ? 0 : 127 / amax;
+    for (float& v : x) {
+      const float scaled = v * inverse;
+      v = std::isnan(scaled) ? 0 : std::nearbyint(std::fmin(std::fmax(scaled, -127), 127)) + 0.0f;
+    }
+  }
+  return held;
+}
+
+// Keys are rotated first where they are int8, and so is the query that meets them.
+inline KvRow KeysRoundedToKv(KvType type, const std::vector<float>& row, int heads) {
+  return RoundedToKv(type, type == KvType::kQ8_0 ? RotatedHeads(row, heads) : row, heads);
+}
+inline std::vector<float> QueryForKv(KvType type, const std::vector<float>& q, int heads) {
+  if (type != KvType::kQ8_0) return q;
+  std::vector<float> rotated = RotatedHeads(q, heads);
+  const size_t dim = q.size() / heads;
+  for (float& x : rotated) x *= 1.0f / static_cast<float>(dim & (~dim + 1));
+  return rotated;
 }
 
 // |got - want| in units of the last place of fp32 at `want`.

@@ -150,51 +150,62 @@ TEST(OpsTest, RopeRotatesPairs) {
   }
 }
 
+// A cache whose blocks and heads have gaps, every float in it NaN.
 struct Cache {
-  std::vector<uint16_t> k16, v16;
-  std::vector<float> k32, v32;
+  std::vector<float> k, v;
   KvLayer layer;
   Cache(KvType type, int blocks, int kv_heads, int head_dim) {
-    const int64_t stride = int64_t{kv_heads} * head_dim * kKvBlock + 32;
-    layer = {type, nullptr, nullptr, stride, kv_heads, head_dim};
-    if (type == KvType::kF16) {
-      k16.assign(blocks * stride, 0x7e00), v16 = k16;
-      layer.k = k16.data(), layer.v = v16.data();
-    } else {
-      k32.assign(blocks * stride, kNan), v32 = k32;
-      layer.k = k32.data(), layer.v = v32.data();
+    layer = DenseKvLayer(type, nullptr, nullptr, kv_heads, head_dim);
+    layer.head_stride += 64;
+    layer.block_stride = kv_heads * layer.head_stride + 128;
+    k.resize(blocks * layer.block_stride / sizeof(float));
+    std::memset(k.data(), 0xff, k.size() * sizeof(float));
+    v = k;
+    layer.k = k.data(), layer.v = v.data();
+  }
+  // Element `index` of a block and head times the scale of its slot.
+  float At(const std::vector<float>& cache, int block, int h, int index, int slot) const {
+    const auto* head = reinterpret_cast<const std::byte*>(cache.data()) +
+                       block * layer.block_stride + h * layer.head_stride;
+    if (layer.type == KvType::kF32) return reinterpret_cast<const float*>(head)[index];
+    if (layer.type == KvType::kF16) {
+      return F16ToF32(reinterpret_cast<const uint16_t*>(head)[index]);
     }
+    const auto* scales = reinterpret_cast<const float*>(head + layer.head_dim * kKvBlock);
+    return static_cast<float>(static_cast<int8_t>(head[index])) * scales[slot];
   }
   float Key(int block, int h, int d, int slot) const {
-    const int64_t at =
-        block * layer.block_stride + (int64_t{h} * layer.head_dim + d) * kKvBlock + slot;
-    return layer.type == KvType::kF16 ? F16ToF32(k16[at]) : k32[at];
+    return At(k, block, h, d * kKvBlock + slot, slot);
   }
   float Value(int block, int h, int d, int slot) const {
-    const int64_t at =
-        block * layer.block_stride + (int64_t{h} * kKvBlock + slot) * layer.head_dim + d;
-    return layer.type == KvType::kF16 ? F16ToF32(v16[at]) : v32[at];
+    return At(v, block, h, slot * layer.head_dim + d, slot);
   }
 };
 
 TEST(OpsTest, KvStoreRoundsAndMoveCopies) {
   std::mt19937 random(8);
-  for (KvType type : {KvType::kF16, KvType::kF32}) {
+  for (KvType type : kKvTypes) {
     for (Isa isa : SupportedIsas()) {
-      const int heads = 2, dim = 48;
+      const int heads = 6, dim = 48;
       Cache cache(type, 3, heads, dim);
-      const std::vector<float> k = AwkwardRow(random, heads * dim, 6);
-      const std::vector<float> v = AwkwardRow(random, heads * dim, 6);
+      std::vector<float> k = AwkwardRow(random, heads * dim, 100);  // some heads without NaN
+      std::vector<float> v = AwkwardRow(random, heads * dim, 6);
+      for (int d = 0; d < dim; ++d) {
+        k[d] = 0;
+        v[d] *= 1e-40f;
+        k[dim + d] = d == 7 ? kInf : 1;
+      }
       OpsFor(isa)->kv_store(cache.layer, 1, 5, k.data(), v.data());
-      const auto rounded = [&](float x) {
-        return type == KvType::kF16 ? F16ToF32(F32ToF16(x)) : x;
-      };
       KvMove(cache.layer, 1, 5, 2, 15);
+      KvMove(cache.layer, 1, 5, 1, 0);
+      const KvRow want_k = KeysRoundedToKv(type, k, heads), want_v = RoundedToKv(type, v, heads);
       for (int h = 0; h < heads; ++h) {
         for (int d = 0; d < dim; ++d) {
-          for (const auto& [block, slot] : {std::pair{1, 5}, std::pair{2, 15}}) {
-            EXPECT_TRUE(SameBits(cache.Key(block, h, d, slot), rounded(k[h * dim + d])));
-            EXPECT_TRUE(SameBits(cache.Value(block, h, d, slot), rounded(v[h * dim + d])));
+          for (const auto& [block, slot] : {std::pair{1, 5}, std::pair{2, 15}, std::pair{1, 0}}) {
+            EXPECT_TRUE(SameBits(cache.Key(block, h, d, slot), want_k.Value(h * dim + d)))
+                << IsaName(isa) << " key " << k[h * dim + d];
+            EXPECT_TRUE(SameBits(cache.Value(block, h, d, slot), want_v.Value(h * dim + d)))
+                << IsaName(isa) << " value " << v[h * dim + d];
           }
           // Neighbours keep what they had.
           EXPECT_TRUE(std::isnan(cache.Key(1, h, d, 4)));
@@ -203,6 +214,12 @@ TEST(OpsTest, KvStoreRoundsAndMoveCopies) {
       }
     }
   }
+}
+
+TEST(OpsTest, KvBytes) {
+  EXPECT_EQ(KvBlockBytes(KvType::kF16, 3, 64), 16 * 3 * 64 * 2);
+  EXPECT_EQ(KvBlockBytes(KvType::kF32, 3, 64), 16 * 3 * 64 * 4);
+  EXPECT_EQ(KvBlockBytes(KvType::kQ8_0, 3, 64), 16 * 3 * (64 + 4));
 }
 
 TEST(OpsTest, ArgMaxTiesNansAndInfinities) {
