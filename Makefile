@@ -3,7 +3,7 @@
 #   make run [PROMPT="..."] [MODEL=NAME|PATH] [DRAFT=NAME|PATH]   build, fetch the model, answer a prompt
 #   make test                                                     build and run everything
 #
-# Others: deps build debug asan tsan format tidy clean.
+# Others: deps build debug asan tsan aarch64 format tidy clean.
 
 MODEL ?= smollm2
 DRAFT ?=
@@ -16,7 +16,7 @@ override PROMPT := $(value PROMPT)
 export MODEL DRAFT PROMPT
 
 .DEFAULT_GOAL := build
-.PHONY: deps build run test debug asan tsan format tidy clean
+.PHONY: deps build run test debug asan tsan aarch64 format tidy clean
 
 deps:
 	@scripts/install_deps.sh
@@ -34,6 +34,9 @@ test: deps
 debug asan tsan: deps
 	@cmake --preset $@ --log-level=WARNING >/dev/null
 	@cmake --build --preset $@
+
+aarch64: deps
+	@scripts/run_tests aarch64
 
 format: deps
 	@python3 scripts/check_style.py --fix

@@ -18,7 +18,8 @@ const std::vector<Isa>& SupportedIsas();
 // The best of them whose equality tests have run on a real CPU. Those of kNeon ran under emulation
 // only, so kNeon is used when it is asked for.
 Isa DefaultIsa();
-// The forced one, else the default. An unknown or unsupported HUNCH_ISA is an error that names both.
+// The forced one, else the default. An unknown or unsupported HUNCH_ISA is an error that names
+// both.
 Result<Isa> ChooseIsa();
 // ChooseIsa(), for code that runs after apps/ has reported its error. CHECKs.
 Isa ActiveIsa();
