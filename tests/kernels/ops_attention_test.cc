@@ -45,7 +45,10 @@ class Sequence {
   // Random K and V, as exactly what the cache holds of them.
   void Fill(int slot, std::mt19937& random) {
     const int n = shape_.kv_heads * shape_.head_dim;
-    Put(slot, RandomRow(random, n), RandomRow(random, n));
+    // Two statements: compilers differ in which argument of a call they evaluate first.
+    const std::vector<float> v = RandomRow(random, n);
+    const std::vector<float> k = RandomRow(random, n);
+    Put(slot, k, v);
   }
   void Put(int slot, const std::vector<float>& k, const std::vector<float>& v) {
     KvStore(layer_, table_[slot / kKvBlock], slot % kKvBlock, k.data(), v.data());
