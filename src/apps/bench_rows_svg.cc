@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 
 #include "apps/bench_rows_report.h"
@@ -11,8 +12,8 @@
 namespace hunch {
 namespace {
 
-constexpr double kWidth = 760, kHeight = 480;
-constexpr double kLeft = 70, kRight = 740, kTop = 86, kBottom = 430;  // of the plot's frame
+constexpr double kWidth = 760, kHeight = 500;
+constexpr double kLeft = 70, kRight = 740, kTop = 116, kBottom = 450;  // of the plot's frame
 constexpr size_t kColours = 5;
 
 constexpr std::string_view kStyle = R"(<style>
@@ -23,6 +24,7 @@ constexpr std::string_view kStyle = R"(<style>
   .grid { stroke: #d1d5db; stroke-width: 1; }
   .line { fill: none; stroke-width: 2; }
   .limit { fill: none; stroke-width: 1.5; stroke-dasharray: 6 4; }
+  .neutral { stroke: #6b7280; }
   .c0 { stroke: #1d4ed8; } .c1 { stroke: #c2410c; } .c2 { stroke: #047857; }
   .c3 { stroke: #7e22ce; } .c4 { stroke: #b91c1c; }
   @media (prefers-color-scheme: dark) {
@@ -150,16 +152,18 @@ std::string RowsSvg(const RowBenchView& view) {
       "height=\"{1}\" role=\"img\">\n<title>Time of a pass by its rows</title>\n{2}"
       "<rect width=\"{0}\" height=\"{1}\" class=\"paper\"/>\n",
       kWidth, kHeight, kStyle);
-  out += Text(kLeft, 26, "start", "title", "Time of a pass by its rows: " + Escape(view.model));
-  out +=
-      Text(kLeft, 46, "start", "quiet",
-           fmt::format("{}, {}, {} thread{}; reads {:.1f} GB/s, int8 dot {:.0f} GMAC/s",
-                       Escape(view.cpu), view.isa, report.threads, report.threads == 1 ? "" : "s",
-                       report.read_bytes_per_second / 1e9, report.macs_per_second / 1e9));
+  out += Text(kLeft, 26, "start", "title", "Time of a pass by its rows");
+  const std::string file = std::filesystem::path(view.model).filename().string();
+  out += Text(kLeft, 46, "start", "quiet", Escape(file));
+  out += Text(kLeft, 62, "start", "quiet", Escape(view.cpu));
+  out += Text(kLeft, 78, "start", "quiet",
+              fmt::format("{}, {} thread{}; reads {:.1f} GB/s, int8 dot {:.0f} GMAC/s", view.isa,
+                          report.threads, report.threads == 1 ? "" : "s",
+                          report.read_bytes_per_second / 1e9, report.macs_per_second / 1e9));
   out += Grid(x, y);
   for (size_t i = 0; i < report.contexts.size(); ++i) out += Curves(report.contexts[i], i, x, y);
   const double legend = kTop + 22 + 20 * static_cast<double>(report.contexts.size());
-  out += Line(kLeft + 14, legend - 4, kLeft + 44, legend - 4, "limit c0");
+  out += Line(kLeft + 14, legend - 4, kLeft + 44, legend - 4, "limit neutral");
   out += Text(kLeft + 52, legend, "start", "",
               "limit: max(bytes / read bandwidth, multiply-adds / dot peak)");
   return out + "</svg>\n";

@@ -11,6 +11,7 @@ namespace hunch {
 int64_t DotPeakRef(int64_t steps);
 int64_t DotPeakAvx2(int64_t steps);
 int64_t DotPeakAvx512(int64_t steps);
+int64_t DotPeakNeon(int64_t steps);
 
 }  // namespace hunch
 

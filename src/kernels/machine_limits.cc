@@ -57,6 +57,9 @@ int64_t DotSteps(Isa isa, int64_t steps) {
       return DotPeakAvx2(steps);
     case Isa::kAvx512:
       return DotPeakAvx512(steps);
+#elif defined(__aarch64__)
+    case Isa::kNeon:
+      return DotPeakNeon(steps);
 #endif
     default:
       return DotPeakRef(steps);

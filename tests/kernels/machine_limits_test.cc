@@ -28,16 +28,19 @@ TEST(MachineLimits, DotPeakIsOfThisWorld) {
 
 TEST(MachineLimits, DotLoopsCountWhatTheyDo) {
   EXPECT_EQ(DotPeakRef(3), 3 * 512);
-#if defined(__x86_64__)
   for (Isa isa : SupportedIsas()) {
+#if defined(__x86_64__)
     if (isa == Isa::kAvx2) {
       EXPECT_EQ(DotPeakAvx2(3), 3 * 32 * 8);
-    }
-    if (isa == Isa::kAvx512) {
+    } else if (isa == Isa::kAvx512) {
       EXPECT_EQ(DotPeakAvx512(3), 3 * 64 * 16);
     }
-  }
+#elif defined(__aarch64__)
+    if (isa == Isa::kNeon) {
+      EXPECT_EQ(DotPeakNeon(3), 3 * 16 * 16);
+    }
 #endif
+  }
 }
 
 }  // namespace
