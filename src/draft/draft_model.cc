@@ -28,14 +28,14 @@ void DraftModel::Forget() {
   sampler_.reset();
 }
 
-Result<const float*> DraftModel::Read(std::span<const TokenId> prefix) {
+Result<Logits> DraftModel::Read(std::span<const TokenId> prefix) {
   const size_t shared =
       std::mismatch(read_.begin(), read_.end(), prefix.begin(), prefix.end()).first - read_.begin();
   // The last token is always read again if need be: its logits are wanted.
   size_t kept = std::min(shared, prefix.size() - 1);
   table_.Truncate(static_cast<int>(kept));
   read_.resize(kept);
-  const float* logits = nullptr;
+  Logits logits = {};
   while (kept < prefix.size()) {
     const size_t count = std::min<size_t>(prefix.size() - kept, model_.limits().max_rows);
     const bool last = kept + count == prefix.size();
@@ -66,8 +66,9 @@ Status DraftModel::Propose(std::span<const TokenId> committed, const ProposeLimi
   const int depth = std::min({limits.max_nodes, limits.max_depth, room});
   float path_probability = 1.0f;
   for (int i = 0; i < depth; ++i) {
-    HUNCH_ASSIGN_OR_RETURN(const float* logits, Read(path_));
-    sampler_->TopPerturbed(path_, {logits, static_cast<size_t>(vocab_size_)}, 1, best_);
+    HUNCH_ASSIGN_OR_RETURN(const Logits logits, Read(path_));
+    const std::span row(logits.rows, static_cast<size_t>(vocab_size_));
+    sampler_->TopPerturbed(path_, {row, logits.maxima}, 1, best_);
     if (best_.empty()) return Ok{};
     const Candidate& guess = best_.front();
     path_probability *= guess.probability;

@@ -30,7 +30,7 @@ class DraftModel : public Drafter {
 
  private:
   // Makes the KV hold exactly `prefix` and returns the logits after its last token.
-  Result<const float*> Read(std::span<const TokenId> prefix);
+  Result<Logits> Read(std::span<const TokenId> prefix);
 
   Target& model_;
   int vocab_size_;

@@ -134,11 +134,12 @@ bool Engine::Step() {
     Preempt();
     return true;
   }
-  const float* logits = target_.Forward(batch_);
+  Logits logits = target_.Forward(batch_);
   for (Work* work : taking_part_) {
     const size_t rows = work->rows.tokens.size() - work->rows.logits_from;
     AcceptAndCommit(*work, logits);
-    logits += rows * target_.vocab();
+    logits.rows += rows * target_.vocab();
+    logits.maxima += rows * LogitBlocks(target_.vocab());
   }
   return true;
 }
@@ -205,7 +206,7 @@ void Engine::Preempt() {
   HUNCH_CHECK(false) << "no sequence fits into " << pool_.capacity() << " KV blocks";
 }
 
-void Engine::AcceptAndCommit(Work& work, const float* logits) {
+void Engine::AcceptAndCommit(Work& work, const Logits& logits) {
   Active& sequence = *work.sequence;
   const int unread = work.share.rows;
   if (!work.share.logits) {
@@ -213,7 +214,8 @@ void Engine::AcceptAndCommit(Work& work, const float* logits) {
     work.reservation.reset();
     return;
   }
-  const LogitsRows rows = {logits, target_.vocab(), options_.vocab_size};
+  const LogitsRows rows = {logits.rows, target_.vocab(), options_.vocab_size, logits.maxima,
+                           LogitBlocks(target_.vocab())};
   Verdict& verdict = work.verdict;
   AcceptCoupled(work.tree, rows, sequence.tokens, sequence.sampler, verdict);
   const bool first_token = sequence.output_tokens() == 0;

@@ -95,7 +95,7 @@ class Engine {
   void DropDrafter(Active& sequence, const std::string& why);
   bool ReserveAndLay(Work& work);
   void Preempt();
-  void AcceptAndCommit(Work& work, const float* logits);
+  void AcceptAndCommit(Work& work, const Logits& logits);
   void Release(Active& sequence);
   // Appends one token through the stop machine.
   void CommitToken(Active& sequence, const TokenChoice& choice, bool guessed);

@@ -53,8 +53,9 @@ class Passes {
     Sampler sampler(SamplingParams{}, target_.vocab(), context, {});
     std::vector<TokenId> prefix(tokens_.begin(), tokens_.begin() + context + 1);
     for (int step = 0; step < steps; ++step) {
-      const float* row = Forward(context + step, std::span(prefix).last(1), 0);
-      prefix.push_back(sampler.Choose(prefix, {row, static_cast<size_t>(target_.vocab())}).token);
+      const Logits logits = Forward(context + step, std::span(prefix).last(1), 0);
+      const std::span row(logits.rows, static_cast<size_t>(target_.vocab()));
+      prefix.push_back(sampler.Choose(prefix, {row, logits.maxima}).token);
     }
   }
 
@@ -68,7 +69,7 @@ class Passes {
   }
 
  private:
-  const float* Forward(int context, std::span<const TokenId> tokens, int logits_from) {
+  Logits Forward(int context, std::span<const TokenId> tokens, int logits_from) {
     const SequenceRows rows = {.blocks = table_.blocks(),
                                .committed = context,
                                .tokens = tokens,

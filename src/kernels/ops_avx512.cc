@@ -5,11 +5,13 @@
 #include "kernels/math_inl.h"
 #include "kernels/ops_inl.h"
 #include "kernels/ops_attention_inl.h"
+#include "kernels/row_ops_inl.h"
 #include "kernels/ops_tables.h"
 // clang-format on
 
 namespace hunch {
 
 extern const Ops kOpsAvx512 = HUNCH_OPS_TABLE;
+extern const RowOps kRowOpsAvx512 = HUNCH_ROW_OPS_TABLE;
 
 }  // namespace hunch

@@ -3,15 +3,20 @@
 #define HUNCH_KERNELS_OPS_TABLES_H_
 
 #include "kernels/ops.h"
+#include "kernels/row_ops.h"
 
 namespace hunch {
 
 extern const Ops kOpsRef;
+extern const RowOps kRowOpsRef;
 #if defined(__x86_64__)
 extern const Ops kOpsAvx2;
+extern const RowOps kRowOpsAvx2;
 extern const Ops kOpsAvx512;
+extern const RowOps kRowOpsAvx512;
 #elif defined(__aarch64__)
 extern const Ops kOpsNeon;
+extern const RowOps kRowOpsNeon;
 #endif
 
 }  // namespace hunch
@@ -23,5 +28,6 @@ extern const Ops kOpsNeon;
         AttentionPartialsImpl, AttentionMergeImpl, ArgMaxImpl, SoftmaxStatsImpl, ExpRowImpl, \
         LogRowImpl, Log1pRowImpl, GumbelRowImpl                                              \
   }
+#define HUNCH_ROW_OPS_TABLE {BlockMaximaImpl, MassSumImpl, GumbelBlockImpl}
 
 #endif  // HUNCH_KERNELS_OPS_TABLES_H_

@@ -69,7 +69,7 @@ class ForwardPass {
       FeedForwardBlock(layer);
     }
     EachRow(row_count(), [&](int64_t r) { AddResidual(r, c_.layers - 1); });
-    Logits();
+    ComputeLogits();
   }
 
  private:
@@ -124,7 +124,8 @@ class ForwardPass {
   void FeedForwardBlock(const LayerWeights& layer);
   void GateAndUp(const LayerWeights& layer, int share, int shares);
   void AddSpill(const PackedMatrix& w, int64_t r, int64_t begin, int64_t end, float* y);
-  void Logits();
+  void ComputeLogits();
+  void LogitsAndMaxima(int rows, int share, int shares);
 
   const ModelConfig& c_;
   const ModelWeights& w_;
@@ -330,7 +331,7 @@ void ForwardPass::AddSpill(const PackedMatrix& w, int64_t r, int64_t begin, int6
   AddInPlace(y + first, s_.spill_out + first, std::min<int64_t>(end * kGroupRows, c_.ffn) - first);
 }
 
-void ForwardPass::Logits() {
+void ForwardPass::ComputeLogits() {
   const bool tapped = std::any_of(taps_.begin(), taps_.end(),
                                   [&](const HiddenTap& tap) { return tap.layer == c_.layers; });
   if (tapped) {
@@ -345,13 +346,32 @@ void ForwardPass::Logits() {
   EachRow(count, [&](int64_t i) {
     Norm(s_.logit_rows[i], i, w_.output_norm, NeedsQuantized({&w_.output}));
   });
-  pool_.Run([&](int share, int shares) {
-    Linear(w_.output, s_.normed, count, s_.logits, share, shares);
-  });
+  pool_.Run(
+      [&](int share, int shares) { LogitsAndMaxima(static_cast<int>(count), share, shares); });
 }
 
-const float* Model::Forward(std::span<const SequenceRows> sequences, ModelKv& kv,
-                            std::span<const HiddenTap> taps) {
+// In pieces of 1024 outputs, whose logits (8 rows: 32 KiB) are still in the cache when their maxima
+// are taken.
+void ForwardPass::LogitsAndMaxima(int rows, int share, int shares) {
+  constexpr int64_t kPiece = 1024 / kLogitBlock;
+  constexpr int64_t kGroupsPerBlock = kLogitBlock / kGroupRows;
+  const int64_t vocab = w_.output.rows();
+  const int64_t blocks = LogitBlocks(vocab);
+  const Range mine = Partition(blocks, share, shares);
+  for (int64_t begin = mine.begin; begin < mine.end; begin += kPiece) {
+    const int64_t end = std::min(begin + kPiece, mine.end);
+    MatMul(w_.output, s_.normed.View(rows), s_.logits, vocab, begin * kGroupsPerBlock,
+           std::min(end * kGroupsPerBlock, w_.output.groups()));
+    const int64_t first = begin * kLogitBlock;
+    const int64_t tokens = std::min(end * kLogitBlock, vocab) - first;
+    for (int r = 0; r < rows; ++r) {
+      BlockMaxima(s_.logits + r * vocab + first, tokens, s_.maxima + r * blocks + begin);
+    }
+  }
+}
+
+Logits Model::Forward(std::span<const SequenceRows> sequences, ModelKv& kv,
+                      std::span<const HiddenTap> taps) {
   int rows = 0, logit_rows = 0;
   for (const SequenceRows& sequence : sequences) {
     const int count = static_cast<int>(sequence.tokens.size());
@@ -361,7 +381,7 @@ const float* Model::Forward(std::span<const SequenceRows> sequences, ModelKv& kv
   HUNCH_CHECK_LE(rows, limits_.max_rows);
   HUNCH_CHECK_LE(logit_rows, limits_.max_logit_rows);
   ForwardPass(config_, weights_, *scratch_, pool_, sequences, kv, taps).Run();
-  return scratch_->logits;
+  return {scratch_->logits, scratch_->maxima};
 }
 
 }  // namespace hunch

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "kernels/ops.h"
+#include "kernels/row_ops.h"
 #include "kv/block_pool.h"
 #include "kv/storage.h"
 #include "model/config.h"
@@ -53,6 +54,13 @@ struct HiddenTap {
   float* out;  // [rows of the pass][hidden]
 };
 
+// Logits rows, and the largest logit of every 64 of them (row_ops.h), taken while they were in the
+// cache: what the choice of a token looks at first. Valid until the next pass.
+struct Logits {
+  const float* rows;    // [n][vocab]
+  const float* maxima;  // [n][LogitBlocks(vocab)]
+};
+
 struct ForwardLimits {
   int max_rows = 256;       // of a pass, over all sequences
   int max_logit_rows = 65;  // rows of a pass that get logits
@@ -69,10 +77,10 @@ class Model {
   const ForwardLimits& limits() const { return limits_; }
   const ModelWeights& weights() const { return weights_; }
 
-  // Logits of the rows that asked for them, in order: [n][vocab], valid until the next call.
-  // CHECKs the limits and that every token is below vocab.
-  const float* Forward(std::span<const SequenceRows> sequences, ModelKv& kv,
-                       std::span<const HiddenTap> taps = {});
+  // Logits of the rows that asked for them, in order. CHECKs the limits and that every token is
+  // below vocab.
+  Logits Forward(std::span<const SequenceRows> sequences, ModelKv& kv,
+                 std::span<const HiddenTap> taps = {});
 
   static uint64_t ScratchBytes(const ModelConfig& config, const ForwardLimits& limits, int threads);
 

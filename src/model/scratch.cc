@@ -85,6 +85,7 @@ size_t Model::Scratch::Layout(std::byte* base, const ModelConfig& c, const Forwa
   carver.Take(up, rows * c.ffn);
   carver.Take(cos_sin, rows * 2 * c.rope_pairs());
   carver.Take(logits, static_cast<int64_t>(limits.max_logit_rows) * c.vocab);
+  carver.Take(maxima, limits.max_logit_rows * LogitBlocks(c.vocab));
   carver.Take(normed, limits.max_rows, c.hidden);
   carver.Take(attended, limits.max_rows, c.q_size());
   carver.Take(gated, limits.max_rows, c.ffn);

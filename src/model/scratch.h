@@ -72,6 +72,7 @@ struct Model::Scratch {
   float* up = nullptr;             // [max_rows][ffn]
   float* cos_sin = nullptr;        // [max_rows][2 * rope pairs]
   float* logits = nullptr;         // [max_logit_rows][vocab]
+  float* maxima = nullptr;         // [max_logit_rows][LogitBlocks(vocab)]
   ActBuffer normed;                // k = hidden
   ActBuffer attended;              // k = q_size
   ActBuffer gated;                 // k = ffn

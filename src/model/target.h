@@ -16,7 +16,7 @@ class Target {
   virtual int vocab() const = 0;  // length of a logits row
   virtual const ForwardLimits& limits() const = 0;
   // As Model::Forward, on this target's own KV memory.
-  virtual const float* Forward(std::span<const SequenceRows> sequences) = 0;
+  virtual Logits Forward(std::span<const SequenceRows> sequences) = 0;
   // Copies one slot's keys and values: an accepted tree node moves to its place in the sequence.
   virtual void MoveSlot(std::span<const int32_t> blocks, int from, int to) = 0;
 };
@@ -27,7 +27,7 @@ class ModelTarget : public Target {
   ModelTarget(Model& model, ModelKv kv) : model_(model), kv_(std::move(kv)) {}
   int vocab() const override { return model_.config().vocab; }
   const ForwardLimits& limits() const override { return model_.limits(); }
-  const float* Forward(std::span<const SequenceRows> sequences) override {
+  Logits Forward(std::span<const SequenceRows> sequences) override {
     return model_.Forward(sequences, kv_);
   }
   void MoveSlot(std::span<const int32_t> blocks, int from, int to) override {

@@ -8,14 +8,13 @@
 
 #include "base/check.h"
 #include "kernels/ops.h"
+#include "kernels/row_ops.h"
 #include "sampling/speed_only.h"
 
 namespace hunch {
 namespace {
 
 constexpr float kMassUnit = 1099511627776.0f;  // 2^40: the best token's mass
-// exp(-27.75) * 2^40 < 1: no token below this has mass.
-constexpr float kLeastWithMass = -27.75f;
 
 constexpr int kBucketShift = 19;  // sign, eight bits of exponent, four of mantissa
 constexpr size_t kBuckets = size_t{1} << (31 - kBucketShift);
@@ -44,23 +43,6 @@ Truncation::Truncation(const SamplingParams& params)
       typical_p(params.typical_p) {}
 
 uint64_t Mass(float z) { return z >= kLeastWithMass ? MassOf(Exp(z)) : 0; }
-
-uint64_t TotalMass(const RelativeRow& row) {
-  uint64_t total = 0;
-  float z[RelativeRow::kBlock];
-  for (int block = 0; block < row.blocks(); ++block) {
-    if (!(row.block_z(block) >= kLeastWithMass)) continue;
-    const int n = row.block_size(block);
-    for (int i = 0; i < n; ++i) {
-      const float value = row.z(block * RelativeRow::kBlock + i);
-      // A finite stand-in without mass for NaN and minus infinity.
-      z[i] = value >= kLeastWithMass ? value : -64.0f;
-    }
-    ExpRow(z, n, z);
-    for (int i = 0; i < n; ++i) total += MassOf(z[i]);
-  }
-  return total;
-}
 
 void Candidates::Reserve(int tokens) {
   ids_.reserve(tokens);
@@ -122,7 +104,7 @@ void Candidates::SelectByMass(RelativeRow& row, const Truncation& truncation, bo
     Weigh();
     if (top_p < 1) KeepTopP(top_p, SumOfMass());
   } else if (top_p < 1) {
-    const uint64_t total = TotalMass(row);
+    const uint64_t total = row.mass();
     // SPEED ONLY: gather what the bound leaves; if rounding made it too tight, gather all that has
     // mass.
     const float bound = kTakeSpeedOnlyBranches ? TopPFloor(top_p, row.size()) : kLeastWithMass;

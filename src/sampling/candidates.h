@@ -37,8 +37,6 @@ struct Truncation {
   float typical_p;
 };
 
-// Mass of all tokens of the row.
-uint64_t TotalMass(const RelativeRow& row);
 // Mass of one token.
 uint64_t Mass(float z);
 

@@ -1,8 +1,9 @@
 #include "sampling/noisy_choice.h"
 
-#include <limits>
+#include <algorithm>
 
 #include "kernels/ops.h"
+#include "kernels/row_ops.h"
 #include "sampling/speed_only.h"
 
 namespace hunch {
@@ -22,13 +23,10 @@ bool CanWin(float z, const TopList& top) {
   return !kTakeSpeedOnlyBranches || z + kMostNoise >= top.floor();
 }
 
-void OfferBlock(const RelativeRow& row, int block, const NoiseKey& key, TopList& top) {
-  const float block_z = row.block_z(block);
-  if (!(block_z >= Truncation::kNoFloor) || !CanWin(block_z, top)) return;
+// Every token of the block, given its noise.
+void OfferTokens(const RelativeRow& row, int block, const float* noise, TopList& top) {
   const int first = block * kBlock;
   const int n = row.block_size(block);
-  float noise[kBlock];
-  Noise(key, first, n, noise);
   for (int i = 0; i < n; ++i) {
     const float z = row.z(first + i);
     // NaN and minus infinity are not on offer.
@@ -37,14 +35,52 @@ void OfferBlock(const RelativeRow& row, int block, const NoiseKey& key, TopList&
   }
 }
 
+void OfferBlock(const RelativeRow& row, int block, const NoiseKey& key, TopList& top) {
+  const float block_z = row.block_z(block);
+  if (!(block_z >= Truncation::kNoFloor) || !CanWin(block_z, top)) return;
+  const int first = block * kBlock;
+  const int n = row.block_size(block);
+  float noise[kBlock];
+  Noise(key, first, n, noise);
+  OfferTokens(row, block, noise, top);
+}
+
+// most_word[n]: no Philox word above it makes a token of block first + i reach the list. A word of
+// w 2^32 gives G = -log(-log(1 - w)), so G >= g means w <= 1 - exp(-u) <= u, u = e^-g; u is taken
+// 0.1 % too large, which is more than all roundings.
+void MostWords(const RelativeRow& row, const TopList& top, int first, int n, float* most_word) {
+  constexpr float kSlack = 1e-3f;
+  for (int i = 0; i < n; ++i) {
+    const float lacking = top.floor() - kSlack - row.block_z(first + i);
+    most_word[i] = lacking < 64 ? -lacking : -64.0f;  // NaN: the block has no token to choose
+  }
+  ExpRow(most_word, n, most_word);
+  for (int i = 0; i < n; ++i) most_word[i] = most_word[i] * 0x1p32f + 256.0f;
+}
+
 }  // namespace
 
 void OfferNoisyRow(const RelativeRow& row, const NoiseKey& key, TopList& top) {
-  // SPEED ONLY: the best token's block first, so that the bound is tight from the start.
-  const int first = kTakeSpeedOnlyBranches ? row.best_block() : 0;
-  OfferBlock(row, first, key, top);
-  for (int block = 0; block < row.blocks(); ++block) {
-    if (block != first) OfferBlock(row, block, key, top);
+  if (!kTakeSpeedOnlyBranches) {
+    for (int block = 0; block < row.blocks(); ++block) OfferBlock(row, block, key, top);
+    return;
+  }
+  // SPEED ONLY: the best token's block first, so that the bound is tight from the start; of every
+  // other block only the Philox words, unless one of them is small enough to win.
+  OfferBlock(row, row.best_block(), key, top);
+  constexpr int kPiece = 128;  // blocks between two looks at how high the list has risen
+  float most_word[kPiece], noise[kBlock];
+  for (int begin = 0; begin < row.blocks(); begin += kPiece) {
+    const int n = std::min(kPiece, row.blocks() - begin);
+    MostWords(row, top, begin, n, most_word);
+    for (int block = begin; block < begin + n; ++block) {
+      const float block_z = row.block_z(block);
+      if (block == row.best_block() || !CanWin(block_z, top)) continue;
+      if (GumbelBlock(key.seed, key.choice, key.position, int64_t{block} * kBlock,
+                      most_word[block - begin], noise)) {
+        OfferTokens(row, block, noise, top);
+      }
+    }
   }
 }
 

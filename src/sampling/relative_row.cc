@@ -4,42 +4,30 @@
 #include <functional>
 #include <limits>
 
+#include "kernels/ops.h"
+
 namespace hunch {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// The largest of x[n], n <= kBlock; NaN counts as minus infinity. Sixteen lanes because one chain
-// of comparisons would cost its latency per token.
-float BlockMax(const float* x, int n) {
-  constexpr int kLanes = 16;
-  float lanes[kLanes];
-  std::fill_n(lanes, kLanes, -kInfinity);
-  int i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int j = 0; j < kLanes; ++j) lanes[j] = x[i + j] > lanes[j] ? x[i + j] : lanes[j];
-  }
-  float max = -kInfinity;
-  for (; i < n; ++i) max = x[i] > max ? x[i] : max;
-  for (const float lane : lanes) max = lane > max ? lane : max;
-  return max;
-}
-
 }  // namespace
 
-void RelativeRow::Reset(const float* x, int n, float temperature) {
+void RelativeRow::Reset(const float* x, int n, float temperature, const float* maxima) {
   x_ = x;
   size_ = n;
   temperature_ = temperature;
-  maxima_.resize((n + kBlock - 1) / kBlock);
-  max_ = -kInfinity;
-  for (int block = 0; block < blocks(); ++block) {
-    maxima_[block] = BlockMax(x + block * kBlock, block_size(block));
-    if (maxima_[block] > max_) {
-      max_ = maxima_[block];
-      best_block_ = block;
-    }
+  maxima_.resize(LogitBlocks(n));
+  if (maxima == nullptr) {
+    BlockMaxima(x, n, maxima_.data());
+  } else {
+    std::copy_n(maxima, maxima_.size(), maxima_.begin());
+    // The last block may reach into the longer row.
+    const int last = (blocks() - 1) * kBlock;
+    BlockMaxima(x + last, n - last, &maxima_.back());
   }
+  best_block_ = static_cast<int>(ArgMax(maxima_.data(), blocks()));
+  max_ = maxima_[best_block_];
   if (max_ == kInfinity) ReplaceInfinities();
 }
 

@@ -11,14 +11,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/row_ops.h"
+
 namespace hunch {
 
 class RelativeRow {
  public:
-  static constexpr int kBlock = 64;  // 2376 blocks for 152k tokens; 16 Philox counters each
+  static constexpr int kBlock = kLogitBlock;
 
-  // x[n] must outlive the use of this view.
-  void Reset(const float* x, int n, float temperature);
+  // x[n] must outlive the use of this view. `maxima`: what BlockMaxima gives for the row, or for a
+  // longer row that begins with x; null: not known.
+  void Reset(const float* x, int n, float temperature, const float* maxima = nullptr);
 
   // Whether no token has a logit above minus infinity.
   bool empty() const;
@@ -36,6 +39,8 @@ class RelativeRow {
   int best_block() const { return best_block_; }
   // z of a value that at least `count` tokens reach (count in 1..blocks()).
   float FloorOfBest(int count);
+  // Sum of Mass(z) over all tokens (candidates.h).
+  uint64_t mass() const { return MassSum(x_, size_, maxima_.data(), max_, temperature_); }
 
  private:
   float Scale(float x) const { return (x - max_) / temperature_; }

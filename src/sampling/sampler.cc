@@ -10,6 +10,7 @@
 #include "sampling/logprobs.h"
 #include "sampling/noisy_choice.h"
 #include "sampling/relative_row.h"
+#include "sampling/speed_only.h"
 #include "sampling/top_list.h"
 
 namespace hunch {
@@ -30,11 +31,15 @@ struct Sampler::State {
     HUNCH_CHECK_GE(row.size(), static_cast<size_t>(vocab_size));
     return row.data();
   }
-  TokenId Greedy(const float* raw, const float* processed) const;
+  // What the forward pass knows of the row that is chosen from: nothing, once it was processed.
+  static const float* Maxima(const Row& row, const float* processed) {
+    return processed == row.logits.data() ? row.maxima : nullptr;
+  }
+  TokenId Greedy(const float* raw, const float* processed, const float* maxima) const;
   // Fills `top` with the count best tokens of the row; `relative` (and `candidates`, when the
   // request truncates) describe it afterwards. False, and nothing filled, when no token can be
   // chosen.
-  bool SelectNoisy(size_t position, const float* processed, int count);
+  bool SelectNoisy(size_t position, const float* processed, const float* maxima, int count);
   // The mass that the probabilities are shares of.
   uint64_t MassOfChoosable() const;
 
@@ -48,14 +53,36 @@ struct Sampler::State {
   TopList top;
 };
 
-TokenId Sampler::State::Greedy(const float* raw, const float* processed) const {
-  const int64_t best = ArgMax(processed, vocab_size);
+// The lowest index of the largest logit; false when `maxima` does not tell.
+bool ArgMaxByBlocks(const float* x, int n, const float* maxima, int64_t* best) {
+  // The last block may reach into padding.
+  const int whole = n / kLogitBlock;
+  if (maxima == nullptr || whole == 0) return false;
+  const int64_t block = ArgMax(maxima, whole);
+  if (maxima[block] == -std::numeric_limits<float>::infinity()) return false;
+  const float* first = x + block * kLogitBlock;
+  *best = first - x + ArgMax(first, kLogitBlock);
+  const int tail = whole * kLogitBlock;
+  if (tail == n) return true;
+  const int64_t in_tail = tail + ArgMax(x + tail, n - tail);
+  if (x[in_tail] > x[*best]) *best = in_tail;
+  return true;
+}
+
+TokenId Sampler::State::Greedy(const float* raw, const float* processed,
+                               const float* maxima) const {
+  int64_t best;
+  // SPEED ONLY: the best block, then the best in it.
+  if (!kTakeSpeedOnlyBranches || !ArgMaxByBlocks(processed, vocab_size, maxima, &best)) {
+    best = ArgMax(processed, vocab_size);
+  }
   if (processed[best] > -std::numeric_limits<float>::infinity()) return static_cast<TokenId>(best);
   return static_cast<TokenId>(ArgMax(raw, vocab_size));
 }
 
-bool Sampler::State::SelectNoisy(size_t position, const float* processed, int count) {
-  relative.Reset(processed, vocab_size, params.temperature);
+bool Sampler::State::SelectNoisy(size_t position, const float* processed, const float* maxima,
+                                 int count) {
+  relative.Reset(processed, vocab_size, params.temperature, maxima);
   if (relative.empty()) return false;
   const NoiseKey key{params.seed, params.choice, position};
   top.Reset(count);
@@ -69,7 +96,7 @@ bool Sampler::State::SelectNoisy(size_t position, const float* processed, int co
 }
 
 uint64_t Sampler::State::MassOfChoosable() const {
-  if (params.temperature == 0 || !truncation.any()) return TotalMass(relative);
+  if (params.temperature == 0 || !truncation.any()) return relative.mass();
   uint64_t total = 0;
   for (int i = 0; i < candidates.size(); ++i) total += Mass(candidates.z(i));
   return total;
@@ -83,13 +110,14 @@ Sampler::Sampler(const SamplingParams& params, int vocab_size, size_t prompt_len
 
 Sampler::~Sampler() = default;
 
-TokenChoice Sampler::Choose(std::span<const TokenId> prefix, std::span<const float> row) {
+TokenChoice Sampler::Choose(std::span<const TokenId> prefix, const Row& row) {
   State& s = *state_;
-  const float* raw = s.Raw(row);
+  const float* raw = s.Raw(row.logits);
   const float* processed = s.processors.Apply(prefix, raw);
+  const float* maxima = s.Maxima(row, processed);
   TokenChoice choice;
-  if (s.params.temperature == 0 || !s.SelectNoisy(prefix.size(), processed, 1)) {
-    choice.token = s.Greedy(raw, processed);
+  if (s.params.temperature == 0 || !s.SelectNoisy(prefix.size(), processed, maxima, 1)) {
+    choice.token = s.Greedy(raw, processed, maxima);
   } else {
     choice.token = s.top.entries().front().token;
   }
@@ -97,16 +125,17 @@ TokenChoice Sampler::Choose(std::span<const TokenId> prefix, std::span<const flo
   return choice;
 }
 
-void Sampler::TopPerturbed(std::span<const TokenId> prefix, std::span<const float> row, int count,
+void Sampler::TopPerturbed(std::span<const TokenId> prefix, const Row& row, int count,
                            std::vector<Candidate>& out) {
   out.clear();
   if (count <= 0) return;
   State& s = *state_;
-  const float* raw = s.Raw(row);
+  const float* raw = s.Raw(row.logits);
   const float* processed = s.processors.Apply(prefix, raw);
+  const float* maxima = s.Maxima(row, processed);
   bool choosable;
   if (s.params.temperature == 0) {
-    s.relative.Reset(processed, s.vocab_size, 1.0f);
+    s.relative.Reset(processed, s.vocab_size, 1.0f, maxima);
     choosable = !s.relative.empty();
     if (choosable) {
       s.candidates.SelectBest(s.relative, count);
@@ -115,10 +144,10 @@ void Sampler::TopPerturbed(std::span<const TokenId> prefix, std::span<const floa
         s.top.Offer(s.candidates.id(i), s.candidates.z(i));
     }
   } else {
-    choosable = s.SelectNoisy(prefix.size(), processed, count);
+    choosable = s.SelectNoisy(prefix.size(), processed, maxima, count);
   }
   if (!choosable) {
-    out.push_back({s.Greedy(raw, processed), 0.0f, 1.0f});
+    out.push_back({s.Greedy(raw, processed, maxima), 0.0f, 1.0f});
     return;
   }
   const double total = static_cast<double>(s.MassOfChoosable());

@@ -38,17 +38,26 @@ struct Candidate {
 
 class Sampler {
  public:
+  // A row of logits and, where the forward pass left them, the largest of every 64 (row_ops.h):
+  // with them a row that no processor changes need not be read whole.
+  struct Row {
+    template <typename Floats>  // a span, vector or array
+    Row(const Floats& row, const float* row_maxima = nullptr) : logits(row), maxima(row_maxima) {}
+    std::span<const float> logits;
+    const float* maxima;
+  };
+
   // end_tokens: what min_tokens forbids (with stop_token_ids). prompt_len: where the output begins.
   Sampler(const SamplingParams& params, int vocab_size, size_t prompt_len,
           std::vector<TokenId> end_tokens);
   ~Sampler();
 
   // The token at position prefix.size(). The row has at least vocab_size logits and is not changed.
-  TokenChoice Choose(std::span<const TokenId> prefix, std::span<const float> row);
+  TokenChoice Choose(std::span<const TokenId> prefix, const Row& row);
   // The `count` best candidates by noisy score, best first (fewer if fewer are left): the first is
   // what Choose would choose. For drafters: their guesses on their own rows, with the target's
   // noise. Meant for a handful: each costs a place in a sorted list.
-  void TopPerturbed(std::span<const TokenId> prefix, std::span<const float> row, int count,
+  void TopPerturbed(std::span<const TokenId> prefix, const Row& row, int count,
                     std::vector<Candidate>& out);
 
  private:

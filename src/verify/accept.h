@@ -18,8 +18,11 @@ struct LogitsRows {
   const float* data;
   int64_t stride;
   int vocab;
-  std::span<const float> row(int r) const {
-    return {data + r * stride, static_cast<size_t>(vocab)};
+  const float* maxima = nullptr;  // [size + 1][maxima_stride], as Sampler::Row has them
+  int64_t maxima_stride = 0;
+  Sampler::Row row(int r) const {
+    return {std::span(data + r * stride, static_cast<size_t>(vocab)),
+            maxima == nullptr ? nullptr : maxima + r * maxima_stride};
   }
 };
 

@@ -23,7 +23,7 @@ class RecordingTarget : public Target {
 
   int vocab() const override { return 8; }
   const ForwardLimits& limits() const override { return limits_; }
-  const float* Forward(std::span<const SequenceRows> sequences) override {
+  Logits Forward(std::span<const SequenceRows> sequences) override {
     EXPECT_EQ(sequences.size(), 1u);
     const SequenceRows& rows = sequences[0];
     const int count = static_cast<int>(rows.tokens.size());
@@ -36,7 +36,7 @@ class RecordingTarget : public Target {
       Written(rows.blocks, rows.committed + row) = true;
     }
     passes.emplace_back(rows.committed, count, count - rows.logits_from);
-    return logits_.data();
+    return {logits_.data(), logits_.data()};
   }
   void MoveSlot(std::span<const int32_t> blocks, int from, int to) override {
     EXPECT_TRUE(Written(blocks, from));

@@ -33,7 +33,14 @@ void ExpectSameBits(const std::vector<LogitsRow>& a, const std::vector<LogitsRow
     ExpectSameBits(a[r], b[r], what + ", row " + std::to_string(r));
 }
 
-class ModelBits : public testing::TestWithParam<std::string> {
+// A model and its cache. TheBitsThemselves takes f16 for both unquantised types.
+struct Subject {
+  std::string model;
+  KvType kv;
+};
+void PrintTo(const Subject& subject, std::ostream* out) { *out << subject.model; }
+
+class ModelBits : public testing::TestWithParam<Subject> {
  protected:
   void SetUp() override {
     const auto isa = ChooseIsa();
@@ -41,20 +48,22 @@ class ModelBits : public testing::TestWithParam<std::string> {
   }
   // Empty when the model is absent; the test then skips.
   std::string Path() const {
-    if (GetParam() != "smollm2") return TinyModelPath(GetParam());
+    if (!IsReal()) return TinyModelPath(GetParam().model);
     return ModelPath("smollm2").value_or("");
   }
+  bool IsReal() const { return GetParam().model == "smollm2"; }
+  KvType Kv() const { return GetParam().kv; }
   // Past a chunk border of attention for the tiny ones; the real model is slower.
-  int Length() const { return GetParam() == "smollm2" ? 40 : 280; }
+  int Length() const { return IsReal() ? 40 : 280; }
 };
 
 #define HUNCH_REQUIRE_PATH(path)   \
   const std::string path = Path(); \
-  if (path.empty()) GTEST_SKIP() << "model " << GetParam() << " is not in the model folder"
+  if (path.empty()) GTEST_SKIP() << "model " << GetParam().model << " is not in the model folder"
 
 TEST_P(ModelBits, RowsPerPassDoNotMatter) {
   HUNCH_REQUIRE_PATH(path);
-  ModelRunner runner(path);
+  ModelRunner runner(path, 2, Kv());
   const auto tokens = RandomTokens(Length(), runner.model().config().vocab, 1);
   const auto single = runner.ReadAll(tokens, 1);
   for (int chunk : {2, 3, 5, 8, 9, 17, 64}) {
@@ -64,18 +73,18 @@ TEST_P(ModelBits, RowsPerPassDoNotMatter) {
 
 TEST_P(ModelBits, ThreadsDoNotMatter) {
   HUNCH_REQUIRE_PATH(path);
-  ModelRunner one(path, 1);
+  ModelRunner one(path, 1, Kv());
   const auto tokens = RandomTokens(Length(), one.model().config().vocab, 2);
   const auto expected = one.ReadAll(tokens, 16);
   for (int threads : {2, 3, 5}) {
-    ModelRunner many(path, threads);
+    ModelRunner many(path, threads, Kv());
     ExpectSameBits(expected, many.ReadAll(tokens, 16), std::to_string(threads) + " threads");
   }
 }
 
 TEST_P(ModelBits, TreeNodesEqualTheirOwnPaths) {
   HUNCH_REQUIRE_PATH(path);
-  ModelRunner runner(path);
+  ModelRunner runner(path, 2, Kv());
   const int vocab = runner.model().config().vocab;
   // The tree hangs over a chunk border of attention and over block borders.
   const int prefix_length = Length() > 250 ? 253 : Length() - 10;
@@ -103,7 +112,7 @@ TEST_P(ModelBits, TreeNodesEqualTheirOwnPaths) {
 
 TEST_P(ModelBits, AMovedSlotIsAsGoodAsOneThatWasWrittenInPlace) {
   HUNCH_REQUIRE_PATH(path);
-  ModelRunner runner(path);
+  ModelRunner runner(path, 2, Kv());
   const int vocab = runner.model().config().vocab;
   const auto prefix = RandomTokens(30, vocab, 5);
   const auto nodes = RandomTokens(6, vocab, 6);
@@ -122,7 +131,7 @@ TEST_P(ModelBits, AMovedSlotIsAsGoodAsOneThatWasWrittenInPlace) {
 
 TEST_P(ModelBits, NeighboursInThePassDoNotMatter) {
   HUNCH_REQUIRE_PATH(path);
-  ModelRunner runner(path);
+  ModelRunner runner(path, 2, Kv());
   const int vocab = runner.model().config().vocab;
   const auto a = RandomTokens(20, vocab, 8), b = RandomTokens(13, vocab, 9);
   const auto alone = runner.ReadAll(a, 64);
@@ -131,7 +140,7 @@ TEST_P(ModelBits, NeighboursInThePassDoNotMatter) {
   const SequenceRows both[] = {
       {.blocks = blocks.subspan(4), .committed = 0, .tokens = b, .parents = {}, .logits_from = 12},
       {.blocks = blocks.first(4), .committed = 0, .tokens = a, .parents = {}, .logits_from = 0}};
-  const float* logits = runner.model().Forward(both, runner.kv());
+  const float* logits = runner.model().Forward(both, runner.kv()).rows;
   for (int r = 0; r < 20; ++r) {
     const float* row = logits + static_cast<int64_t>(r + 1) * vocab;
     ExpectSameBits(alone[r], LogitsRow(row, row + vocab), "row " + std::to_string(r));
@@ -144,10 +153,13 @@ TEST_P(ModelBits, TheBitsThemselves) {
   const std::map<std::string, uint64_t> golden = {
 #include "golden/model_bits.inc"
   };
+  const bool quantised = Kv() == KvType::kQ8_0;
+  const std::string name = GetParam().model + (quantised ? "/q8_0" : "");
   uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (KvType kv : {KvType::kF16, KvType::kF32}) {
+  for (KvType kv :
+       quantised ? std::vector{KvType::kQ8_0} : std::vector{KvType::kF16, KvType::kF32}) {
     ModelRunner runner(path, 2, kv);
-    const int length = GetParam() == "smollm2" ? 8 : Length();
+    const int length = IsReal() ? 8 : Length();
     for (const LogitsRow& row :
          runner.ReadAll(RandomTokens(length, runner.model().config().vocab, 10), 8)) {
       for (float value : row) {
@@ -157,14 +169,20 @@ TEST_P(ModelBits, TheBitsThemselves) {
       }
     }
   }
-  ASSERT_TRUE(golden.contains(GetParam())) << hash;
-  EXPECT_EQ(golden.at(GetParam()), hash);
+  ASSERT_TRUE(golden.contains(name)) << hash;
+  EXPECT_EQ(golden.at(name), hash) << name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, ModelBits,
-                         testing::Values("llama", "llama_f16", "llama3_rope", "qwen2", "qwen3",
-                                         "smollm2"),
-                         [](const auto& info) { return info.param; });
+std::vector<Subject> Subjects(KvType kv) {
+  std::vector<Subject> subjects;
+  for (const char* model : kTinyModels) subjects.push_back({model, kv});
+  subjects.push_back({"smollm2", kv});
+  return subjects;
+}
+std::string ModelName(const testing::TestParamInfo<Subject>& info) { return info.param.model; }
+
+INSTANTIATE_TEST_SUITE_P(F16, ModelBits, testing::ValuesIn(Subjects(KvType::kF16)), ModelName);
+INSTANTIATE_TEST_SUITE_P(Q8, ModelBits, testing::ValuesIn(Subjects(KvType::kQ8_0)), ModelName);
 
 // HUNCH_ISA forces an instruction set: the process must then really use it.
 TEST(ForcedIsa, Ran) {

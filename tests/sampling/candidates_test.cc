@@ -208,7 +208,7 @@ TEST(CandidatesTest, TotalMassIsTheSumOverTokens) {
     row.Reset(x.data(), 1000, 0.8f);
     uint64_t sum = 0;
     for (int i = 0; i < 1000; ++i) sum += Mass(row.z(i));
-    EXPECT_EQ(TotalMass(row), sum);
+    EXPECT_EQ(row.mass(), sum);
     EXPECT_GE(sum, uint64_t{1} << 40);
   }
 }

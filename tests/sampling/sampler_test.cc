@@ -6,12 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <random>
 #include <set>
 #include <vector>
 
 #include "kernels/ops.h"
+#include "kernels/row_ops.h"
 
 namespace hunch {
 namespace {
@@ -284,6 +286,40 @@ TEST(SamplerTest, SeedChoiceAndPositionKeyTheNoise) {
     }
   }
   EXPECT_GE(tokens.size(), 17u);  // 18 draws of 1000: one pair in six such tests
+}
+
+// The maxima that a forward pass leaves spare reading, never change a choice: with NaN, infinities,
+// ties, padding behind the vocabulary and a vocabulary that is no multiple of a block.
+TEST(SamplerTest, TheMaximaOfTheForwardPassChangeNothing) {
+  std::mt19937 random(8);
+  for (int call = 0; call < 300; ++call) {
+    const int n = 40 + static_cast<int>(random() % 400);
+    const int vocab = n - static_cast<int>(random() % 80) % n;
+    std::vector<float> row = RandomRow(n, random);
+    for (float& x : row) x = std::round(x * 2) / 2;
+    if (call % 3 == 0) row[random() % n] = kNan;
+    if (call % 5 == 0) row[random() % n] = kInfinity;
+    if (call % 7 == 0) std::fill(row.begin(), row.begin() + n / 2, -kInfinity);
+    if (call % 50 == 0) std::fill(row.begin(), row.end(), kNan);
+    std::vector<float> maxima(LogitBlocks(n));
+    BlockMaxima(row.data(), n, maxima.data());
+    SamplingParams params = AtTemperature(static_cast<float>(call % 4) * 0.5f);
+    params.seed = call;
+    if (call % 2 == 0) params.top_p = 0.9f;
+    if (call % 6 == 1) params.top_k = 5;
+    if (call % 8 == 3) params.logit_bias = {{0, 4.0f}};
+    Sampler plain(params, vocab, 0, {}), told(params, vocab, 0, {});
+    EXPECT_EQ(plain.Choose({}, row).token, told.Choose({}, {row, maxima.data()}).token) << call;
+    std::vector<Candidate> plain_best, told_best;
+    plain.TopPerturbed({}, row, 4, plain_best);
+    told.TopPerturbed({}, {row, maxima.data()}, 4, told_best);
+    ASSERT_EQ(plain_best.size(), told_best.size()) << call;
+    for (size_t i = 0; i < plain_best.size(); ++i) {
+      EXPECT_EQ(plain_best[i].token, told_best[i].token) << call;
+      EXPECT_EQ(plain_best[i].score, told_best[i].score) << call;
+      EXPECT_EQ(plain_best[i].probability, told_best[i].probability) << call;
+    }
+  }
 }
 
 // Moving between sibling branches behind a long prompt must not cost the prompt again: with it,

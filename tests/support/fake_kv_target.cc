@@ -4,9 +4,10 @@
 
 namespace hunch {
 
-const float* FakeKvTarget::Forward(std::span<const SequenceRows> sequences) {
+Logits FakeKvTarget::Forward(std::span<const SequenceRows> sequences) {
   ++passes;
   logits_.clear();
+  maxima_.clear();
   int pass_rows = 0, logit_rows = 0;
   for (const SequenceRows& sequence : sequences) {
     const int count = static_cast<int>(sequence.tokens.size());
@@ -25,14 +26,17 @@ const float* FakeKvTarget::Forward(std::span<const SequenceRows> sequences) {
       }
       prefix.insert(prefix.end(), path.rbegin(), path.rend());
       logits_.resize(logits_.size() + vocab());
-      fake_.Row(prefix, std::span(logits_).last(vocab()));
+      const std::span<float> last = std::span(logits_).last(vocab());
+      fake_.Row(prefix, last);
+      maxima_.resize(maxima_.size() + LogitBlocks(vocab()));
+      BlockMaxima(last.data(), vocab(), &maxima_.back() + 1 - LogitBlocks(vocab()));
       ++logit_rows;
     }
   }
   rows += pass_rows;
   HUNCH_CHECK_LE(pass_rows, limits_.max_rows);
   HUNCH_CHECK_LE(logit_rows, limits_.max_logit_rows);
-  return logits_.data();
+  return {logits_.data(), maxima_.data()};
 }
 
 void FakeKvTarget::MoveSlot(std::span<const int32_t> blocks, int from, int to) {

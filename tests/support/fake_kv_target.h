@@ -18,7 +18,7 @@ class FakeKvTarget : public Target {
 
   int vocab() const override { return fake_.vocab(); }
   const ForwardLimits& limits() const override { return limits_; }
-  const float* Forward(std::span<const SequenceRows> sequences) override;
+  Logits Forward(std::span<const SequenceRows> sequences) override;
   void MoveSlot(std::span<const int32_t> blocks, int from, int to) override;
 
   int64_t passes = 0;
@@ -34,6 +34,7 @@ class FakeKvTarget : public Target {
   ForwardLimits limits_;
   std::vector<TokenId> slots_;
   std::vector<float> logits_;
+  std::vector<float> maxima_;
 };
 
 }  // namespace hunch

@@ -30,7 +30,7 @@ std::vector<LogitsRow> ModelRunner::Read(int committed, std::span<const TokenId>
                              .tokens = tokens,
                              .parents = parents,
                              .logits_from = 0};
-  const float* logits = model_->Forward({&rows, 1}, kv_, taps);
+  const float* logits = model_->Forward({&rows, 1}, kv_, taps).rows;
   const int vocab = model_->config().vocab;
   std::vector<LogitsRow> result;
   for (size_t r = 0; r < tokens.size(); ++r) {

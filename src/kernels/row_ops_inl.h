@@ -1,0 +1,106 @@
+// The ops of row_ops.h, written once on the Vec16 primitives. Include after one vec16_*.h,
+// math_inl.h and ops_inl.h.
+#ifndef HUNCH_KERNELS_ROW_OPS_INL_H_
+#define HUNCH_KERNELS_ROW_OPS_INL_H_
+
+#include "kernels/row_ops.h"
+
+namespace hunch {
+namespace {
+
+void BlockMaximaImpl(const float* x, int64_t n, float* maxima) {
+  const Floats lowest = Splat(-kInfinity);
+  for (int64_t i = 0; i < n; i += kLogitBlock) {
+    if (n - i < kLogitBlock) {
+      *maxima = MaxOf(x + i, n - i);
+      return;
+    }
+    const Floats low = Max(LoadFloats(x + i), Max(LoadFloats(x + i + 16), lowest));
+    const Floats high = Max(LoadFloats(x + i + 32), Max(LoadFloats(x + i + 48), lowest));
+    *maxima++ = MaxTree(Max(low, high));
+  }
+}
+
+// floor(v) of 0 <= v < 2^22, as lanes of numbers.
+VEC16_FN Floats Floor(Floats v) {
+  const Floats magic = Splat(0x1p23f);  // adding it rounds to an integer
+  const Floats rounded = Sub(Add(v, magic), magic);
+  return Select(Less(v, rounded), Sub(rounded, Splat(1.0f)), rounded);
+}
+// The integers 0 <= v < 2^22 as int32.
+VEC16_FN Ints SmallInts(Floats v) {
+  return AndInts(AsInts(Add(v, Splat(0x1p23f))), SplatInt(0x7FFFFF));
+}
+
+// A mass has up to 41 bits: 19 above and 22 below, summed apart in int32 lanes. Both splits of the
+// fp32 value are exact.
+struct MassLanes {
+  Ints high = SplatInt(0);
+  Ints low = SplatInt(0);
+};
+VEC16_FN void AddMass(Floats z, MassLanes& sum) {
+  const Floats scaled = Mul(ExpLanes(Max(z, Splat(-64.0f))), Splat(0x1p18f));
+  const Floats high = Floor(scaled);
+  sum.high = AddInts(sum.high, SmallInts(high));
+  sum.low = AddInts(sum.low, SmallInts(Floor(Mul(Sub(scaled, high), Splat(0x1p22f)))));
+}
+uint64_t Total(const MassLanes& sum) {
+  float high[16], low[16];  // the bits of int32
+  StoreFloats(high, AsFloats(sum.high));
+  StoreFloats(low, AsFloats(sum.low));
+  uint64_t total = 0;
+  for (int i = 0; i < 16; ++i) {
+    uint32_t h, l;
+    __builtin_memcpy(&h, high + i, sizeof(h));
+    __builtin_memcpy(&l, low + i, sizeof(l));
+    total += (uint64_t{h} << 22) + l;
+  }
+  return total;
+}
+
+uint64_t MassSumImpl(const float* x, int64_t n, const float* maxima, float max, float temperature) {
+  constexpr int kBlocksPerTotal = 64;  // 4 * 64 addends of at most 2^22: below 2^31
+  const Floats shift = Splat(max), divisor = Splat(temperature);
+  uint64_t total = 0;
+  MassLanes sum;
+  int blocks = 0;
+  for (int64_t i = 0; i < n; i += kLogitBlock) {
+    if (!((*maxima++ - max) / temperature >= kLeastWithMass)) continue;
+    float tail[kLogitBlock];
+    const float* block = x + i;
+    if (n - i < kLogitBlock) {
+      for (int64_t j = 0; j < kLogitBlock; ++j) tail[j] = i + j < n ? block[j] : -kInfinity;
+      block = tail;
+    }
+    for (int j = 0; j < kLogitBlock; j += 16) {
+      AddMass(Div(Sub(LoadFloats(block + j), shift), divisor), sum);
+    }
+    if (++blocks % kBlocksPerTotal == 0) {
+      total += Total(sum);
+      sum = MassLanes();
+    }
+  }
+  return total + Total(sum);
+}
+
+bool GumbelBlockImpl(uint64_t seed, uint32_t choice, uint64_t position, int64_t first,
+                     float most_word, float* out) {
+  Ints words[4];
+  const uint32_t counter = static_cast<uint32_t>(first >> 2);
+  for (int half = 0; half < 2; ++half) {
+    PhiloxWords(counter + 8 * static_cast<uint32_t>(half), choice, static_cast<uint32_t>(position),
+                static_cast<uint32_t>(position >> 32), static_cast<uint32_t>(seed),
+                static_cast<uint32_t>(seed >> 32), words + 2 * half);
+  }
+  const Floats low = Min(UnsignedToFloats(words[0]), UnsignedToFloats(words[1]));
+  const Floats high = Min(UnsignedToFloats(words[2]), UnsignedToFloats(words[3]));
+  const Floats none = Splat(0.0f);
+  if (-MaxTree(Sub(none, Min(low, high))) > most_word) return false;
+  for (int i = 0; i < 4; ++i) StoreFloats(out + 16 * i, GumbelLanes(words[i]));
+  return true;
+}
+
+}  // namespace
+}  // namespace hunch
+
+#endif  // HUNCH_KERNELS_ROW_OPS_INL_H_
