@@ -45,10 +45,7 @@ Status SetText(std::string_view value, std::string_view what, std::string& out) 
 }
 
 Status SetKvType(Flags& flags, std::string_view value) {
-  if (value != "f16" && value != "f32") {
-    return Wrong(fmt::format("unknown type '{}'; use f16 or f32", value));
-  }
-  flags.kv_f32 = value == "f32";
+  HUNCH_ASSIGN_OR_RETURN(flags.kv_cache_dtype, ParseKvCacheDtype(value));
   return Ok{};
 }
 
@@ -157,7 +154,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, kNoLimit, f.max_model_len); }},
   {"--max-num-seqs", "", "N", "1", "sequences that the cache must hold at once", FlagGroup::kModel, kInspect,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, 65536, f.max_num_seqs); }},
-  {"--kv-cache-dtype", "", "TYPE", "f16", "type of cached keys and values: f16 or f32", FlagGroup::kModel, kGenerate | kRows | kInspect, SetKvType},
+  {"--kv-cache-dtype", "", "TYPE", "auto: f16", "type of cached keys and values: f16, q8_0 (half the memory, a little less exact) or f32", FlagGroup::kModel, kGenerate | kRows | kInspect, SetKvType},
   {"--threads", "", "N", "0: the CPUs that affinity and cgroup give", "threads that compute", FlagGroup::kModel, kGenerate | kRows,
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, 1024, f.threads); }},
 

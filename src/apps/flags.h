@@ -30,7 +30,7 @@ struct Flags {
   int threads = 0;
   int max_model_len = 0;
   int max_num_seqs = 1;
-  bool kv_f32 = false;
+  KvType kv_cache_dtype = KvType::kF16;
 
   SpeculationFlag speculation;
   bool speculation_given = false;

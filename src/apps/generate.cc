@@ -17,7 +17,7 @@ LlmOptions ModelOptions(const Flags& flags) {
   options.model = flags.model;
   options.threads = flags.threads;
   options.max_model_len = flags.max_model_len;
-  options.kv_f32 = flags.kv_f32;
+  options.kv_cache_dtype = flags.kv_cache_dtype;
   return options;
 }
 

@@ -56,6 +56,8 @@ Json ReportJson(const InspectReport& report) {
   json["memory"] = {{"target_weights", memory.target_weights},
                     {"draft_weights", memory.draft_weights},
                     {"kv", memory.kv},
+                    {"kv_cache_dtype", report.kv_cache_dtype},
+                    {"kv_bytes_per_token", report.kv_bytes_per_token},
                     {"draft_kv", memory.draft_kv},
                     {"scratch", memory.scratch},
                     {"total", memory.total()},
@@ -96,8 +98,9 @@ void PrintMemory(const InspectReport& report, std::ostream& out) {
   const auto row = [&](std::string_view name, uint64_t bytes) {
     out << fmt::format("  {:<14}{:>12}\n", name, Bytes(bytes));
   };
-  out << fmt::format("memory: {} sequence{} of {} tokens\n", report.max_num_seqs,
-                     report.max_num_seqs == 1 ? "" : "s", report.max_model_len);
+  out << fmt::format("memory: {} sequence{} of {} tokens, {} bytes of {} cache a token\n",
+                     report.max_num_seqs, report.max_num_seqs == 1 ? "" : "s", report.max_model_len,
+                     report.kv_bytes_per_token, report.kv_cache_dtype);
   row("weights", memory.target_weights);
   row("cache", memory.kv);
   if (!report.draft.empty()) {
@@ -110,7 +113,7 @@ void PrintMemory(const InspectReport& report, std::ostream& out) {
 }
 
 // Which setting would make it fit: the cache grows with context and sequences, the rest does not.
-std::string MemoryAdvice(const InspectReport& report, bool kv_f32) {
+std::string MemoryAdvice(const InspectReport& report) {
   const MemoryPlan& memory = report.memory;
   const uint64_t cache = memory.kv + memory.draft_kv;
   const uint64_t fixed = memory.total() - cache;
@@ -119,7 +122,11 @@ std::string MemoryAdvice(const InspectReport& report, bool kv_f32) {
                                 : "leave out the draft model, or use smaller models";
   }
   const double share = static_cast<double>(memory.available - fixed) / static_cast<double>(cache);
-  if (kv_f32 && share >= 0.5) return "--kv-cache-dtype f16 would fit";
+  for (const auto& [dtype, bytes] : report.smaller_caches) {
+    if (fixed + bytes <= memory.available) {
+      return fmt::format("--kv-cache-dtype {} would fit", dtype);
+    }
+  }
   const int sequences = static_cast<int>(share * report.max_num_seqs);
   if (sequences >= 1) return fmt::format("--max-num-seqs {} would fit", sequences);
   // Whole cache blocks, and a little to spare.
@@ -131,9 +138,9 @@ std::string MemoryAdvice(const InspectReport& report, bool kv_f32) {
   return "use a smaller model or a smaller quantisation of it";
 }
 
-std::string Verdict(const InspectReport& report, bool kv_f32) {
+std::string Verdict(const InspectReport& report) {
   if (!FitsMemory(report.memory)) {
-    return fmt::format("does not fit; {}", MemoryAdvice(report, kv_f32));
+    return fmt::format("does not fit; {}", MemoryAdvice(report));
   }
   return report.vocabulary_difference.empty()
              ? "fits"
@@ -148,14 +155,14 @@ Result<int> InspectCommand(const Flags& flags, Context& context) {
   options.draft_model = flags.draft;
   options.max_model_len = flags.max_model_len;
   options.max_num_seqs = flags.max_num_seqs;
-  options.kv_f32 = flags.kv_f32;
+  options.kv_cache_dtype = flags.kv_cache_dtype;
   HUNCH_ASSIGN_OR_RETURN(const InspectReport report, context.inspect(options));
   const bool fits_memory = FitsMemory(report.memory);
   const bool fits_vocabulary = report.vocabulary_difference.empty();
   std::ostream& out = context.console.out;
   if (flags.json) {
     Json json = ReportJson(report);
-    json["advice"] = fits_memory ? Json(nullptr) : Json(MemoryAdvice(report, flags.kv_f32));
+    json["advice"] = fits_memory ? Json(nullptr) : Json(MemoryAdvice(report));
     out << DumpJson(json) << '\n';
   } else {
     PrintModel("target", report.target, out);
@@ -165,7 +172,7 @@ Result<int> InspectCommand(const Flags& flags, Context& context) {
           << (fits_vocabulary ? "fit" : "do not fit: " + report.vocabulary_difference) << '\n';
     }
     PrintMemory(report, out);
-    out << "verdict: " << Verdict(report, flags.kv_f32) << '\n';
+    out << "verdict: " << Verdict(report) << '\n';
   }
   return fits_memory && fits_vocabulary ? kExitOk : kExitFailure;
 }

@@ -73,6 +73,18 @@ Result<InspectReport> Inspect(const LlmOptions& options) {
   report.max_model_len = plan.max_model_len;
   report.max_num_seqs = options.max_num_seqs;
   report.memory = plan.memory;
+  const auto cache_bytes = [&](KvType type) {
+    return ModelKv::Bytes(target.planned.config, type, plan.target_blocks) +
+           (has_draft ? ModelKv::Bytes(draft.planned.config, type, plan.draft_blocks) : 0);
+  };
+  report.kv_cache_dtype = KvCacheDtypeName(options.kv_cache_dtype);
+  report.kv_bytes_per_token =
+      ModelKv::Bytes(target.planned.config, options.kv_cache_dtype, 1) / kKvBlock;
+  for (KvType type : {KvType::kF16, KvType::kQ8_0}) {
+    if (cache_bytes(type) < cache_bytes(options.kv_cache_dtype)) {
+      report.smaller_caches.emplace_back(KvCacheDtypeName(type), cache_bytes(type));
+    }
+  }
   return report;
 }
 

@@ -104,7 +104,7 @@ Status LoadedLlm::Init(const LlmOptions& options) {
   HUNCH_RETURN_IF_ERROR(CheckFits(options, target, planned_draft, own_draft, pool_.size(), plan));
 
   max_model_len_ = plan.max_model_len;
-  const KvType kv_type = options.kv_f32 ? KvType::kF32 : KvType::kF16;
+  const KvType kv_type = options.kv_cache_dtype;
   HUNCH_ASSIGN_OR_RETURN(model_, Model::Load(file_, pool_, kTargetLimits));
   HUNCH_ASSIGN_OR_RETURN(ModelKv kv,
                          ModelKv::Create(model_->config(), kv_type, plan.target_blocks));

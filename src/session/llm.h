@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "hunch/sampling_params.h"
+#include "kernels/ops.h"
 #include "seq/types.h"
 #include "tokenizer/tokenizer.h"
 
@@ -33,13 +34,17 @@ struct SpeculativeConfig {
 };
 Status ValidateSpeculativeConfig(const SpeculativeConfig& config);
 
+// "auto" (f16), "f16", "q8_0", "f32". The error lists them.
+Result<KvType> ParseKvCacheDtype(std::string_view name);
+std::string_view KvCacheDtypeName(KvType type);
+
 struct LlmOptions {
   std::string model;        // GGUF of the target
   std::string draft_model;  // "": none. Loaded and checked against the target's vocabulary
   int threads = 0;          // 0: what affinity and cgroup quota give
   int max_model_len = 0;    // 0: the model's own context, at most 32768 and what memory allows
   int max_num_seqs = 1;
-  bool kv_f32 = false;
+  KvType kv_cache_dtype = KvType::kF16;  // of the target and of its draft model
 };
 
 struct Timings {  // seconds
@@ -135,6 +140,10 @@ struct InspectReport {
   std::string vocabulary_difference;  // empty: the draft's vocabulary fits
   int max_model_len = 0, max_num_seqs = 0;
   MemoryPlan memory;
+  std::string kv_cache_dtype;
+  uint64_t kv_bytes_per_token = 0;  // of the target
+  // What the caches would take as each smaller type, largest first.
+  std::vector<std::pair<std::string, uint64_t>> smaller_caches;
 };
 
 // Reads headers only.

@@ -27,7 +27,7 @@ int64_t SlotsOf(int max_model_len) {
 
 SizedPlan SizeFor(int max_model_len, const LlmOptions& options, const PlannedModel& target,
                   const PlannedModel* draft, bool draft_shares_weights, int threads) {
-  const KvType kv = options.kv_f32 ? KvType::kF32 : KvType::kF16;
+  const KvType kv = options.kv_cache_dtype;
   SizedPlan plan;
   plan.max_model_len = max_model_len;
   plan.target_blocks = options.max_num_seqs * BlocksFor(SlotsOf(max_model_len));

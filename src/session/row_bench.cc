@@ -81,7 +81,7 @@ Result<LoadedTarget> LoadTarget(const RowBenchOptions& options, const MeasurePla
                              static_cast<double>(memory.memory.available) / 1e6)};
   }
   LoadedTarget loaded;
-  loaded.kv_type = options.model.kv_f32 ? KvType::kF32 : KvType::kF16;
+  loaded.kv_type = options.model.kv_cache_dtype;
   loaded.blocks = memory.target_blocks;
   ForwardLimits limits = kTargetLimits;
   limits.max_logit_rows = *std::max_element(plan.rows.begin(), plan.rows.end());

@@ -81,9 +81,9 @@ std::string Numbers(const Flags& f) {
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", f.repeats,
                      fmt::join(f.rows, ","), fmt::join(f.contexts, ","),
                      fmt::join(f.prompt_lengths, ","), f.threads, f.max_model_len, f.max_num_seqs,
-                     f.kv_f32, f.per_category, f.rounds, s.min_tokens, s.temperature, s.top_p,
-                     s.top_k, s.min_p, s.typical_p, s.repetition_penalty, s.presence_penalty,
-                     s.frequency_penalty, s.seed, s.logprobs);
+                     KvCacheDtypeName(f.kv_cache_dtype), f.per_category, f.rounds, s.min_tokens,
+                     s.temperature, s.top_p, s.top_k, s.min_p, s.typical_p, s.repetition_penalty,
+                     s.presence_penalty, s.frequency_penalty, s.seed, s.logprobs);
 }
 
 TEST(FlagTable, DefaultsInTheHelpAreTheDefaults) {
@@ -149,7 +149,7 @@ TEST(Flags, EveryFlagSetsItsField) {
   EXPECT_EQ(f.model, "m.gguf");
   EXPECT_EQ(f.max_model_len, 2048);
   EXPECT_EQ(f.threads, 3);
-  EXPECT_TRUE(f.kv_f32);
+  EXPECT_EQ(f.kv_cache_dtype, KvType::kF32);
   EXPECT_TRUE(f.raw && f.show_speculation && f.json && f.sampling.ignore_eos);
   EXPECT_EQ(f.Sampling(99).max_tokens, 7);
   EXPECT_EQ(f.sampling.min_tokens, 2);
@@ -295,7 +295,8 @@ TEST(Flags, ErrorsNameTheFlagAndTheReason) {
       {{"--threads", "-1"}, "--threads: '-1' is out of range"},
       {{"--threads", "1025"}, "--threads: '1025' is out of range"},
       {{"--max-model-len", "-5"}, "--max-model-len: '-5' is out of range"},
-      {{"--kv-cache-dtype", "q8"}, "--kv-cache-dtype: unknown type 'q8'; use f16 or f32"},
+      {{"--kv-cache-dtype", "q8"},
+       "--kv-cache-dtype: unknown type 'q8'; use auto, f16, q8_0 or f32"},
       {{"--logit-bias", "{"}, "--logit-bias: bad JSON: parse error at line 1"},
       {{"--logit-bias", "[1]"}, "--logit-bias: bad JSON: expected an object, got an array"},
       {{"--logit-bias", R"({"x": 1})"}, "--logit-bias: token id 'x' is not a whole number"},

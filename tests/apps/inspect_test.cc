@@ -38,6 +38,8 @@ InspectReport Report() {
                    .kv = 200 * kMiB,
                    .scratch = 10 * kMiB,
                    .available = 1024 * kMiB};
+  report.kv_cache_dtype = "f16";
+  report.kv_bytes_per_token = 23040;
   return report;
 }
 
@@ -50,11 +52,13 @@ TEST(Inspect, ShowsTheModel) {
   EXPECT_EQ(app.loads[0].model, "m.gguf");
   EXPECT_EQ(app.loads[0].max_num_seqs, 2);
   EXPECT_EQ(app.loads[0].max_model_len, 100);
-  EXPECT_TRUE(app.loads[0].kv_f32);
+  EXPECT_EQ(app.loads[0].kv_cache_dtype, KvType::kF32);
   for (const char* text :
        {"target: m.gguf", "llama (Tiny)", "135.0 million", "100.0 MiB", "61 x F32, 210 x Q4_1",
         "30 layers, width 576, 9 heads, 3 key/value heads of 64", "gpt2 / smollm",
-        "0 \"<|endoftext|>\", 2 \"<|im_end|>\"", "310.0 MiB", "1.00 GiB", "verdict: fits\n"}) {
+        "0 \"<|endoftext|>\", 2 \"<|im_end|>\"",
+        "1 sequence of 8192 tokens, 23040 bytes of f16 cache a token\n", "310.0 MiB", "1.00 GiB",
+        "verdict: fits\n"}) {
     EXPECT_THAT(app.out(), HasSubstr(text));
   }
   EXPECT_THAT(app.out(), Not(HasSubstr("draft")));
@@ -74,6 +78,8 @@ TEST(Inspect, JsonHoldsTheSame) {
   EXPECT_EQ(json["vocabularies_fit"], true);
   EXPECT_EQ(json["memory"]["total"], 310 * kMiB);
   EXPECT_EQ(json["memory"]["fits"], true);
+  EXPECT_EQ(json["memory"]["kv_cache_dtype"], "f16");
+  EXPECT_EQ(json["memory"]["kv_bytes_per_token"], 23040);
   EXPECT_TRUE(json["advice"].is_null());
 }
 
@@ -100,8 +106,11 @@ TEST(Inspect, AdvisesWhatWouldFit) {
   InspectReport report = Report();
   report.memory.available = 210 * kMiB;  // half of the cache
   EXPECT_EQ(verdict(report), "verdict: does not fit; --max-model-len 4096 would fit\n");
-  EXPECT_EQ(verdict(report, {"--kv-cache-dtype", "f32"}),
-            "verdict: does not fit; --kv-cache-dtype f16 would fit\n");
+  report.smaller_caches = {{"f16", 101 * kMiB}, {"q8_0", 52 * kMiB}};
+  EXPECT_EQ(verdict(report), "verdict: does not fit; --kv-cache-dtype q8_0 would fit\n");
+  report.smaller_caches[0].second = 100 * kMiB;
+  EXPECT_EQ(verdict(report), "verdict: does not fit; --kv-cache-dtype f16 would fit\n");
+  report.smaller_caches.clear();
   report.max_num_seqs = 8;
   EXPECT_EQ(verdict(report), "verdict: does not fit; --max-num-seqs 4 would fit\n");
   report.memory.available = 120 * kMiB;  // a twentieth of the cache: 0.4 of one sequence

@@ -71,7 +71,7 @@ TEST(Run, RefusesAPromptThatIsNone) {
 
 TEST(Run, LoadsADraftModelOnlyForMethodsThatUseIt) {
   AppHarness app;
-  EXPECT_EQ(app.Run({"run", "--model", "m", "--threads", "3", "--kv-cache-dtype", "f32",
+  EXPECT_EQ(app.Run({"run", "--model", "m", "--threads", "3", "--kv-cache-dtype", "q8_0",
                      "--max-model-len", "77", "--speculative-config",
                      R"({"method": "ngram", "model": "d"})", "hi"}),
             kExitOk);
@@ -80,7 +80,7 @@ TEST(Run, LoadsADraftModelOnlyForMethodsThatUseIt) {
   EXPECT_EQ(app.loads[0].draft_model, "");
   EXPECT_EQ(app.loads[0].threads, 3);
   EXPECT_EQ(app.loads[0].max_model_len, 77);
-  EXPECT_TRUE(app.loads[0].kv_f32);
+  EXPECT_EQ(app.loads[0].kv_cache_dtype, KvType::kQ8_0);
   EXPECT_EQ(app.Run({"run", "--model", "m", "--speculative-config", R"({"model": "d"})", "hi"}),
             kExitOk);
   EXPECT_EQ(app.loads[0].draft_model, "d");

@@ -78,28 +78,30 @@ std::vector<std::byte> Pruned(const GgufFile& file, int layers) {
 // One loaded SmolLM2, and a layer-pruned one as its draft model, for all cells.
 class RealSubject {
  public:
+  // With f16 caches; null when the model is absent.
   static RealSubject* Get() {
-    static RealSubject* const subject = [] {
-      const auto path = ModelPath("smollm2");
-      return path ? new RealSubject(*path) : nullptr;
-    }();
+    static RealSubject* const subject = Make(KvType::kF16).release();
     return subject;
+  }
+  static std::unique_ptr<RealSubject> Make(KvType kv) {
+    const auto path = ModelPath("smollm2");
+    return path ? std::unique_ptr<RealSubject>(new RealSubject(*path, kv)) : nullptr;
   }
   const Subject& subject() const { return subject_; }
 
  private:
   static constexpr int kBlocks = 96;
 
-  explicit RealSubject(const std::string& path) : pool_(2) {
+  RealSubject(const std::string& path, KvType kv) : pool_(2) {
     std::shared_ptr<const GgufFile> file = GgufFile::Open(path).value();
     tokenizer_ = Tokenizer::Create(*file).value();
     model_ = Model::Load(file, pool_, {.max_rows = 64, .max_logit_rows = 9}).value();
     pruned_bytes_ = Pruned(*file, static_cast<int>(file->GetInt("llama.block_count").value()) - 3);
     std::shared_ptr<const GgufFile> pruned = GgufFile::Parse(pruned_bytes_, "pruned").value();
     pruned_ = Model::Load(pruned, pool_, {.max_rows = 64, .max_logit_rows = 1}).value();
-    const auto target = [](Model& model) {
-      return std::make_unique<ModelTarget>(
-          model, ModelKv::Create(model.config(), KvType::kF16, kBlocks).value());
+    const auto target = [&](Model& model) {
+      return std::make_unique<ModelTarget>(model,
+                                           ModelKv::Create(model.config(), kv, kBlocks).value());
     };
     target_ = target(*model_);
     draft_ = target(*model_);
@@ -135,6 +137,14 @@ TEST_P(LosslessSmolLM2, SameAsPlain) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cells, LosslessSmolLM2, kCells, CellName);
+
+TEST(LosslessQ8Cache, SameAsPlain) {
+  const auto real = RealSubject::Make(KvType::kQ8_0);
+  if (real == nullptr) GTEST_SKIP() << "model smollm2 is not in the model folder";
+  for (float temperature : {0.0f, 0.7f}) {
+    LosslessCell(real->subject(), "chained", "none", temperature, 20).Check(12);
+  }
+}
 
 }  // namespace
 }  // namespace hunch

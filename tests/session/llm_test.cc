@@ -201,9 +201,12 @@ TEST(LlmLoad, MoreCacheSlotsThanAnIntCountsAreRefused) {
   EXPECT_GT(large->memory.kv, uint64_t{500} << 30);
 }
 
-TEST(LlmLoad, ATargetMayDraftForItselfAndIsAlwaysRight) {
+class SelfDraft : public testing::TestWithParam<KvType> {};
+
+TEST_P(SelfDraft, IsAlwaysRight) {
   const std::string path = TinyModelPath("qwen3");
-  auto llm = Llm::Load({.model = path, .draft_model = path, .threads = 2});
+  auto llm =
+      Llm::Load({.model = path, .draft_model = path, .threads = 2, .kv_cache_dtype = GetParam()});
   ASSERT_TRUE(llm.ok()) << llm.error().message;
   SamplingParams params;
   params.max_tokens = 40;
@@ -219,6 +222,35 @@ TEST(LlmLoad, ATargetMayDraftForItselfAndIsAlwaysRight) {
     EXPECT_EQ(drafted->speculation.acceptance_rate(), 1.0);
     EXPECT_EQ(plain->speculation.acceptance_rate(), -1.0);
   }
+}
+
+INSTANTIATE_TEST_SUITE_P(Caches, SelfDraft,
+                         testing::Values(KvType::kF16, KvType::kQ8_0, KvType::kF32),
+                         [](const auto& info) {
+                           return std::string(KvCacheDtypeName(info.param));
+                         });
+
+// As many bits per element as its name says, and a scale of four bytes per head.
+TEST(LlmLoad, InspectCountsTheCacheByItsType) {
+  const auto inspect = [](KvType type) {
+    return Inspect({.model = TinyModelPath("qwen3"),
+                    .draft_model = TinyModelPath("qwen3"),
+                    .max_model_len = 256,
+                    .kv_cache_dtype = type})
+        .value();
+  };
+  const InspectReport f32 = inspect(KvType::kF32), q8 = inspect(KvType::kQ8_0);
+  const ModelReport& model = f32.target;
+  const uint64_t heads = 2 * model.layers * model.kv_heads;  // of K and V
+  EXPECT_EQ(f32.kv_bytes_per_token, heads * 4 * model.head_dim);
+  EXPECT_EQ(inspect(KvType::kF16).kv_bytes_per_token, heads * 2 * model.head_dim);
+  EXPECT_EQ(q8.kv_bytes_per_token, heads * (model.head_dim + 4));
+  EXPECT_EQ(q8.memory.kv * f32.kv_bytes_per_token, f32.memory.kv * q8.kv_bytes_per_token);
+  EXPECT_EQ(q8.kv_cache_dtype, "q8_0");
+  EXPECT_TRUE(q8.smaller_caches.empty());
+  ASSERT_EQ(f32.smaller_caches.size(), 2u);
+  EXPECT_EQ(f32.smaller_caches[0].first, "f16");
+  EXPECT_EQ(f32.smaller_caches[1].second, q8.memory.kv + q8.memory.draft_kv);
 }
 
 TEST(LlmLoad, MemoryThatIsNotThereIsRefusedBeforeLoading) {
