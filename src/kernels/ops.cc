@@ -6,14 +6,12 @@
 
 #include "base/check.h"
 #include "kernels/ops_tables.h"
+#include "kernels/self_check.h"
 
 namespace hunch {
 namespace {
 
-const Ops& Active() {
-  static const Ops& ops = *OpsFor(ActiveIsa());
-  return ops;
-}
+const Ops& Active() { return CheckedKernels().kernels.ops; }
 
 int Positions(const RowView& view) { return view.contiguous + view.extras; }
 

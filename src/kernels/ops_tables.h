@@ -28,6 +28,7 @@ extern const RowOps kRowOpsNeon;
         AttentionPartialsImpl, AttentionMergeImpl, ArgMaxImpl, SoftmaxStatsImpl, ExpRowImpl, \
         LogRowImpl, Log1pRowImpl, GumbelRowImpl                                              \
   }
-#define HUNCH_ROW_OPS_TABLE {BlockMaximaImpl, MassSumImpl, GumbelBlockImpl}
+#define HUNCH_ROW_OPS_TABLE \
+  { BlockMaximaImpl, MassSumImpl, GumbelBlockImpl }
 
 #endif  // HUNCH_KERNELS_OPS_TABLES_H_

@@ -1,14 +1,12 @@
 #include "kernels/row_ops.h"
 
 #include "kernels/ops_tables.h"
+#include "kernels/self_check.h"
 
 namespace hunch {
 namespace {
 
-const RowOps& Active() {
-  static const RowOps& ops = *RowOpsFor(ActiveIsa());
-  return ops;
-}
+const RowOps& Active() { return CheckedKernels().kernels.row_ops; }
 
 }  // namespace
 
