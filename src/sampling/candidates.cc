@@ -26,12 +26,6 @@ uint64_t Share(float share, uint64_t total) {
 
 uint64_t MassOf(float exp_z) { return static_cast<uint64_t>(exp_z * kMassUnit); }
 
-// Every token that top-p can keep of a whole row is above this: the tokens below have, all
-// together, less mass than the 1 - top_p of the best token's mass that top-p may drop.
-float TopPFloor(float top_p, int tokens) {
-  return Log((1.0f - top_p) / static_cast<float>(tokens));
-}
-
 }  // namespace
 
 const float Truncation::kNoFloor = std::numeric_limits<float>::lowest();
@@ -105,14 +99,15 @@ void Candidates::SelectByMass(RelativeRow& row, const Truncation& truncation, bo
     if (top_p < 1) KeepTopP(top_p, SumOfMass());
   } else if (top_p < 1) {
     const uint64_t total = row.mass();
-    // SPEED ONLY: gather what the bound leaves; if rounding made it too tight, gather all that has
-    // mass.
-    const float bound = kTakeSpeedOnlyBranches ? TopPFloor(top_p, row.size()) : kLeastWithMass;
-    Gather(row, std::max(bound, kLeastWithMass));
-    Weigh();
-    if (SumOfMass() < Share(top_p, total)) {
-      Gather(row, kLeastWithMass);
+    // SPEED ONLY: what lies above a floor comes first in the order, so once it has the mass that
+    // top-p wants, nothing below matters. Few rows need more than the first floors: gathering all
+    // that could matter at once took 200 of 230 us on SmolLM2's flat rows.
+    constexpr float kFloors[] = {-2, -5, -9, -13, kLeastWithMass};
+    for (const float floor : kFloors) {
+      if (!kTakeSpeedOnlyBranches && floor > kLeastWithMass) continue;
+      Gather(row, floor);
       Weigh();
+      if (SumOfMass() >= Share(top_p, total)) break;
     }
     KeepTopP(top_p, total);
   } else {
