@@ -6,6 +6,7 @@ import http.client
 import json
 import pathlib
 import socket
+import statistics
 import time
 from collections.abc import Sequence
 
@@ -31,15 +32,18 @@ class LlamaCpp:
 
     def bench(self, model: str, *, prompts: Sequence[int] = (0,), generate: int = 0,
               depth: int = 0) -> dict[tuple[int, int], float]:
-        """Tokens per second of llama-bench by (prompt tokens, generated tokens)."""
-        argv = [self._program("llama-bench"), "-m", model, "-t", str(self.threads), "-r", "1", "-o", "json",
+        """Tokens per second of llama-bench by (prompt tokens, generated tokens): medians of 3."""
+        argv = [self._program("llama-bench"), "-m", model, "-t", str(self.threads), "-r", "3", "-o", "json",
                 "-p", ",".join(map(str, prompts)), "-n", str(generate), "-d", str(depth)]
         return parse_bench(run(argv).stdout)
 
     def passes(self, model: str, rows: list[int], depth: int, steps: int) -> dict[int, float]:
-        """Milliseconds of a pass of M rows, all with logits, behind a shared prefix of `depth` tokens."""
+        """Milliseconds of a pass of M rows, all with logits, behind a shared prefix of `depth` tokens.
+
+        The median of 3 runs of each M, taken in turn, as Hunch's own are.
+        """
         argv = [self._program("llama-batched-bench"), "-m", model, "-t", str(self.threads),
-                "-npp", str(depth), "-ntg", str(steps), "-npl", ",".join(map(str, rows)), "-pps", "-kvu",
+                "-npp", str(depth), "-ntg", str(steps), "-npl", ",".join(map(str, rows * 3)), "-pps", "-kvu",
                 "-c", str(depth + steps * max(rows) + 256), "--output-format", "jsonl"]
         done = run(argv)
         return parse_batched(done.stdout + "\n" + done.stderr)
@@ -58,22 +62,22 @@ class LlamaCpp:
 
 def parse_bench(text: str) -> dict[tuple[int, int], float]:
     try:
-        return {(test["n_prompt"], test["n_gen"]): float(test["avg_ts"]) for test in json.loads(text)}
+        return {(test["n_prompt"], test["n_gen"]): statistics.median(test["samples_ts"]) for test in json.loads(text)}
     except (ValueError, KeyError, TypeError) as error:
         raise Failed(f"llama-bench: output not understood: {error!r}") from error
 
 
 def parse_batched(text: str) -> dict[int, float]:
     """Rows to milliseconds a pass, from the JSON lines amid llama-batched-bench's log."""
-    passes: dict[int, float] = {}
+    passes: dict[int, list[float]] = {}
     for line in text.splitlines():
         start = line.find('{"n_kv_max"')
         if start >= 0:
             test = json.loads(line[start:])
-            passes[test["pl"]] = test["t_tg"] / test["tg"] * 1e3
+            passes.setdefault(test["pl"], []).append(test["t_tg"] / test["tg"] * 1e3)
     if not passes:
         raise Failed("llama-batched-bench: no line of results")
-    return passes
+    return {rows: statistics.median(times) for rows, times in passes.items()}
 
 
 def parse_answer(answer: dict) -> dict[str, float]:

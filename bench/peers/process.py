@@ -29,12 +29,13 @@ def scrub(text: str) -> str:
 
 
 def reason(text: str, limit: int = 160) -> str:
-    """The last line of an error output that looks like an error, else the last line."""
+    """The last line of an error output that looks like an error, with what its colon announces; else the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return "no message"
-    telling = [line for line in lines if re.search(r"error|exception|fail|invalid|check ", line, re.IGNORECASE)]
-    return scrub((telling or lines)[-1])[:limit]
+    telling = [i for i, line in enumerate(lines) if re.search(r"error|exception|fail|invalid", line, re.IGNORECASE)]
+    last = telling[-1] if telling else len(lines) - 1
+    return scrub(" ".join(lines[last:last + (2 if lines[last].endswith(":") else 1)]))[:limit]
 
 
 class Child:

@@ -38,7 +38,8 @@ def llama_cpp(folder: pathlib.Path) -> pathlib.Path:
         _call([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:",
                "--require-hashes", "-r", str(pinned), "-d", "."], folder)
         with tarfile.open(folder / f"{source.name}.tar.gz") as archive:
-            archive.extractall(folder, filter="data")
+            archive.extractall(folder / "partial", filter="data")
+        os.replace(folder / "partial" / source.name, source)  # whole or not at all
     # The compiler's best for this very machine, as a user of llama.cpp would build it.
     _call(["cmake", "-S", str(source / "vendor/llama.cpp"), "-B", "build", "-G", "Ninja",
            "-DCMAKE_BUILD_TYPE=Release", "-DGGML_NATIVE=ON", "-DBUILD_SHARED_LIBS=OFF", "-DLLAMA_CURL=OFF",

@@ -22,13 +22,15 @@ from notes import NOTES  # noqa: E402
 
 LLAMA_BENCH = """[
   {"build_commit": "0c1e570", "n_threads": 2, "n_prompt": 2, "n_gen": 0, "n_depth": 64, "avg_ns": 61605528,
-   "avg_ts": 32.464619, "samples_ts": [ 32.4646 ]},
-  {"build_commit": "0c1e570", "n_threads": 2, "n_prompt": 0, "n_gen": 8, "n_depth": 64, "avg_ts": 150.5}
+   "avg_ts": 31.0, "samples_ts": [ 32.5, 28.0, 33.0 ]},
+  {"build_commit": "0c1e570", "n_threads": 2, "n_prompt": 0, "n_gen": 8, "n_depth": 64, "avg_ts": 150.0, "samples_ts": [ 150.5 ]}
 ]"""
 BATCHED_BENCH = """0.00.123 I llama_context: n_ctx = 512
 
 {"n_kv_max": 512, "n_threads": 2, "pp": 64, "tg": 4, "pl": 1, "n_kv": 68, "t_pp": 2.620536, "t_tg": 0.100000}
 0.02.001 I {"n_kv_max": 512, "n_threads": 2, "pp": 64, "tg": 4, "pl": 8, "n_kv": 96, "t_pp": 1.295921, "t_tg": 0.240000}
+{"n_kv_max": 512, "n_threads": 2, "pp": 64, "tg": 4, "pl": 1, "n_kv": 68, "t_pp": 2.620536, "t_tg": 0.104000}
+{"n_kv_max": 512, "n_threads": 2, "pp": 64, "tg": 4, "pl": 1, "n_kv": 68, "t_pp": 2.620536, "t_tg": 9.000000}
 
 llama_perf_context_print:        load time =    1234.56 ms
 """
@@ -55,7 +57,7 @@ model name\t: another
 
 class ParsersTest(unittest.TestCase):
     def test_llama_bench(self):
-        self.assertEqual(llama_cpp.parse_bench(LLAMA_BENCH), {(2, 0): 32.464619, (0, 8): 150.5})
+        self.assertEqual(llama_cpp.parse_bench(LLAMA_BENCH), {(2, 0): 32.5, (0, 8): 150.5})
 
     def test_llama_bench_that_printed_something_else(self):
         for text in ("", "error: unable to load model", '[{"n_prompt": 1}]'):
@@ -63,7 +65,7 @@ class ParsersTest(unittest.TestCase):
                 llama_cpp.parse_bench(text)
 
     def test_batched_bench_gives_the_time_of_a_pass_by_its_rows(self):
-        self.assertEqual(llama_cpp.parse_batched(BATCHED_BENCH), {1: 25.0, 8: 60.0})
+        self.assertEqual(llama_cpp.parse_batched(BATCHED_BENCH), {1: 26.0, 8: 60.0})
         with self.assertRaises(process.Failed):
             llama_cpp.parse_batched("llama_perf_context_print: load time")
 
@@ -135,6 +137,12 @@ class ProcessTest(unittest.TestCase):
     def test_a_program_that_takes_too_long_is_ended(self):
         with self.assertRaisesRegex(process.Failed, "not done"):
             process.run([sys.executable, "-c", "import time; time.sleep(60)"], timeout_s=0.2)
+
+    def test_reason(self):
+        self.assertEqual(process.reason("loading\nGeneralFailure:\nir: no \"/a/b.gguf/m.xml\"\n\n"),
+                         'GeneralFailure: ir: no "m.xml"')
+        self.assertEqual(process.reason("error: no memory\nbye\n"), "error: no memory")
+        self.assertEqual(process.reason("some\nwords\n"), "words")
 
     def test_scrub_leaves_flags_and_ratios(self):
         self.assertEqual(process.scrub("tok/s of /home/me/models/a.gguf at 1/2"), "tok/s of a.gguf at 1/2")
