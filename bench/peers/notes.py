@@ -20,6 +20,6 @@ NOTES = {
                    "between requests; OpenVINO GenAI: 4 guesses.",
     "load": "Files in the page cache, context 4096 (OpenVINO GenAI: its own). Hunch and llama.cpp: from the start of "
             "the process (`hunch run`, `llama-server --no-warmup`) to the first token, less the prompt's pass; "
-            "OpenVINO GenAI: what LLMPipeline takes to be made, imports not counted. Memory is the most that was resident, "
-            "pages of the mapped file included.",
+            "OpenVINO GenAI: what LLMPipeline takes to be made, imports not counted. Memory is the most that was "
+            "resident, pages of the mapped file included.",
 }

@@ -5,10 +5,8 @@ import os
 import pathlib
 import subprocess
 import sys
-import tarfile
-import venv
 
-from process import Failed, reason
+from process import Failed, reason, scrub
 
 # Exact versions, so that a figure can be taken again.
 LLAMA_VERSION = "0.3.36"
@@ -18,9 +16,12 @@ PROGRAMS = ("llama-bench", "llama-batched-bench", "llama-server")
 
 
 def _call(argv: list[str], cwd: pathlib.Path) -> None:
-    done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Failed(f"{argv[0]}: {error.strerror}") from error
     if done.returncode != 0:
-        raise Failed(f"{' '.join(argv[:3])}: {reason(done.stderr or done.stdout)}")
+        raise Failed(f"{scrub(' '.join(argv[:3]))}: {reason(done.stderr or done.stdout)}")
 
 
 def llama_cpp(folder: pathlib.Path) -> pathlib.Path:
@@ -37,8 +38,8 @@ def llama_cpp(folder: pathlib.Path) -> pathlib.Path:
         pinned.write_text(f"llama-cpp-python=={LLAMA_VERSION} --hash=sha256:{LLAMA_SDIST_SHA256}\n")
         _call([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:",
                "--require-hashes", "-r", str(pinned), "-d", "."], folder)
-        with tarfile.open(folder / f"{source.name}.tar.gz") as archive:
-            archive.extractall(folder / "partial", filter="data")
+        (folder / "partial").mkdir(exist_ok=True)
+        _call(["tar", "xzf", f"{source.name}.tar.gz", "-C", "partial"], folder)
         os.replace(folder / "partial" / source.name, source)  # whole or not at all
     # The compiler's best for this very machine, as a user of llama.cpp would build it.
     _call(["cmake", "-S", str(source / "vendor/llama.cpp"), "-B", "build", "-G", "Ninja",
@@ -58,6 +59,7 @@ def openvino(folder: pathlib.Path) -> pathlib.Path:
     if python.exists() and list(environment.glob("lib/*/site-packages/openvino_genai")):
         return python
     print("installing openvino-genai", flush=True)
-    venv.create(environment, with_pip=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    _call([sys.executable, "-m", "venv", str(environment)], folder)
     _call([str(python), "-m", "pip", "install", "--quiet", f"openvino-genai=={OPENVINO_VERSION}"], folder)
     return python

@@ -23,7 +23,8 @@ from notes import NOTES  # noqa: E402
 LLAMA_BENCH = """[
   {"build_commit": "0c1e570", "n_threads": 2, "n_prompt": 2, "n_gen": 0, "n_depth": 64, "avg_ns": 61605528,
    "avg_ts": 31.0, "samples_ts": [ 32.5, 28.0, 33.0 ]},
-  {"build_commit": "0c1e570", "n_threads": 2, "n_prompt": 0, "n_gen": 8, "n_depth": 64, "avg_ts": 150.0, "samples_ts": [ 150.5 ]}
+  {"build_commit": "0c1e570", "n_threads": 2, "n_prompt": 0, "n_gen": 8, "n_depth": 64, "avg_ts": 150.0,
+   "samples_ts": [ 150.5 ]}
 ]"""
 BATCHED_BENCH = """0.00.123 I llama_context: n_ctx = 512
 
