@@ -7,23 +7,13 @@
 #include "chat/chat_template.h"
 #include "chat/messages.h"
 #include "draft/chained.h"
-#include "draft/draft_model.h"
 #include "draft/ngram.h"
+#include "session/draft_side.h"
 #include "session/memory_plan.h"
 #include "session/text_side.h"
 
 namespace hunch {
 namespace {
-
-// A draft model ready to draft: its weights may be the target's own.
-struct DraftSide {
-  std::shared_ptr<const GgufFile> file;
-  std::unique_ptr<Model> own_model;  // null when the target drafts for itself
-  std::unique_ptr<ModelTarget> target;
-  std::unique_ptr<BlockPool> pool;
-  int vocab_size = 0;
-  int context = 0;
-};
 
 class LoadedLlm : public Llm {
  public:
@@ -59,18 +49,6 @@ class LoadedLlm : public Llm {
   double load_seconds_ = 0;
 };
 
-Status CheckVocabularies(const Tokenizer& target, const std::string& target_path,
-                         const Tokenizer& draft, const std::string& draft_path) {
-  const std::string difference = VocabularyDifference(target, draft);
-  if (difference.empty()) return Ok{};
-  return Error{
-      ErrorCode::kInvalidArgument,
-      fmt::format("{} cannot draft for {}: {}. A draft model must share the target's tokenizer: "
-                  "use a smaller model of the same family ({} with {} tokens)",
-                  draft_path, target_path, difference, target.pre_tokenizer(),
-                  target.vocab_size())};
-}
-
 Status LoadedLlm::Init(const LlmOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   HUNCH_ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, GgufFile::Open(options.model));
@@ -85,44 +63,18 @@ Status LoadedLlm::Init(const LlmOptions& options) {
   }
   HUNCH_RETURN_IF_ERROR(LoadTemplate());
 
-  const bool has_draft = !options.draft_model.empty();
-  const bool own_draft = has_draft && options.draft_model == options.model;
-  std::shared_ptr<const GgufFile> draft_file = file_;
-  PlannedModel draft = {file_.get(), target.config};
-  if (has_draft && !own_draft) {
-    HUNCH_ASSIGN_OR_RETURN(draft_file, GgufFile::Open(options.draft_model));
-    draft.file = draft_file.get();
-    HUNCH_ASSIGN_OR_RETURN(draft.config, ReadModelConfig(*draft_file));
-    HUNCH_ASSIGN_OR_RETURN(const auto draft_tokenizer, Tokenizer::Create(*draft_file));
-    HUNCH_RETURN_IF_ERROR(
-        CheckVocabularies(*tokenizer_, options.model, *draft_tokenizer, options.draft_model));
-    draft_.vocab_size = std::min(tokenizer_->vocab_size(), draft_tokenizer->vocab_size());
-  }
-  const PlannedModel* planned_draft = has_draft ? &draft : nullptr;
+  HUNCH_RETURN_IF_ERROR(draft_.Open(options, target, *tokenizer_));
   HUNCH_ASSIGN_OR_RETURN(const SizedPlan plan,
-                         PlanMemory(options, target, planned_draft, own_draft, pool_.size()));
-  HUNCH_RETURN_IF_ERROR(CheckFits(options, target, planned_draft, own_draft, pool_.size(), plan));
+                         PlanMemory(options, target, draft_.planned(), draft_.own(), pool_.size()));
+  HUNCH_RETURN_IF_ERROR(
+      CheckFits(options, target, draft_.planned(), draft_.own(), pool_.size(), plan));
 
   max_model_len_ = plan.max_model_len;
-  const KvType kv_type = options.kv_cache_dtype;
   HUNCH_ASSIGN_OR_RETURN(model_, Model::Load(file_, pool_, kTargetLimits));
-  HUNCH_ASSIGN_OR_RETURN(ModelKv kv,
-                         ModelKv::Create(model_->config(), kv_type, plan.target_blocks));
+  HUNCH_ASSIGN_OR_RETURN(
+      ModelKv kv, ModelKv::Create(model_->config(), options.kv_cache_dtype, plan.target_blocks));
   target_ = std::make_unique<ModelTarget>(*model_, std::move(kv));
-  if (has_draft) {
-    draft_.file = draft_file;
-    if (own_draft) {
-      draft_.vocab_size = tokenizer_->vocab_size();
-    } else {
-      HUNCH_ASSIGN_OR_RETURN(draft_.own_model, Model::Load(draft_file, pool_, kDraftLimits));
-    }
-    Model& model = own_draft ? *model_ : *draft_.own_model;
-    HUNCH_ASSIGN_OR_RETURN(ModelKv draft_kv,
-                           ModelKv::Create(model.config(), kv_type, plan.draft_blocks));
-    draft_.target = std::make_unique<ModelTarget>(model, std::move(draft_kv));
-    draft_.pool = std::make_unique<BlockPool>(plan.draft_blocks);
-    draft_.context = std::min(max_model_len_, model.config().context_length);
-  }
+  HUNCH_RETURN_IF_ERROR(draft_.Load(options, plan, *model_, pool_));
   engine_ =
       std::make_unique<Engine>(*target_, EngineOptions{.vocab_size = tokenizer_->vocab_size(),
                                                        .max_model_len = max_model_len_,
@@ -186,14 +138,14 @@ Result<std::unique_ptr<Drafter>> LoadedLlm::MakeDrafter(const SpeculativeConfig&
         NgramOptions{speculation.prompt_lookup_max, speculation.prompt_lookup_min}));
   }
   if (NeedsDraftModel(speculation.method)) {
-    if (draft_.target == nullptr) {
+    auto drafter = draft_.Make(tokenizer_->end_tokens());
+    if (drafter == nullptr) {
       return Error{ErrorCode::kInvalidArgument,
                    fmt::format("method {} needs a draft model: name a GGUF of the same family as "
                                "\"model\" in --speculative-config",
                                DraftMethodName(speculation.method))};
     }
-    drafters.push_back(std::make_unique<DraftModel>(*draft_.target, *draft_.pool, draft_.vocab_size,
-                                                    draft_.context, tokenizer_->end_tokens()));
+    drafters.push_back(std::move(drafter));
   }
   if (drafters.empty()) return std::unique_ptr<Drafter>();
   if (drafters.size() == 1) return std::move(drafters.front());

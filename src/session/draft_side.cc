@@ -1,0 +1,62 @@
+#include "session/draft_side.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hunch {
+namespace {
+
+Status CheckVocabularies(const Tokenizer& target, const std::string& target_path,
+                         const Tokenizer& draft, const std::string& draft_path) {
+  const std::string difference = VocabularyDifference(target, draft);
+  if (difference.empty()) return Ok{};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      fmt::format("{} cannot draft for {}: {}. A draft model must share the target's tokenizer: "
+                  "use a smaller model of the same family ({} with {} tokens)",
+                  draft_path, target_path, difference, target.pre_tokenizer(),
+                  target.vocab_size())};
+}
+
+}  // namespace
+
+Status DraftSide::Open(const LlmOptions& options, const PlannedModel& target,
+                       const Tokenizer& tokenizer) {
+  if (options.draft_model.empty()) return Ok{};
+  planned_ = target;
+  vocab_size_ = tokenizer.vocab_size();
+  own_ = options.draft_model == options.model;
+  if (own_) return Ok{};
+  HUNCH_ASSIGN_OR_RETURN(file_, GgufFile::Open(options.draft_model));
+  planned_.file = file_.get();
+  HUNCH_ASSIGN_OR_RETURN(planned_.config, ReadModelConfig(*file_));
+  HUNCH_ASSIGN_OR_RETURN(const auto draft_tokenizer, Tokenizer::Create(*file_));
+  HUNCH_RETURN_IF_ERROR(
+      CheckVocabularies(tokenizer, options.model, *draft_tokenizer, options.draft_model));
+  vocab_size_ = std::min(vocab_size_, draft_tokenizer->vocab_size());
+  return Ok{};
+}
+
+Status DraftSide::Load(const LlmOptions& options, const SizedPlan& plan, Model& target,
+                       ThreadPool& pool) {
+  if (planned() == nullptr) return Ok{};
+  if (!own_) {
+    HUNCH_ASSIGN_OR_RETURN(model_, Model::Load(file_, pool, kDraftLimits));
+  }
+  Model& model = own_ ? target : *model_;
+  HUNCH_ASSIGN_OR_RETURN(
+      ModelKv kv, ModelKv::Create(model.config(), options.kv_cache_dtype, plan.draft_blocks));
+  target_ = std::make_unique<ModelTarget>(model, std::move(kv));
+  pool_ = std::make_unique<BlockPool>(plan.draft_blocks);
+  context_ = std::min(plan.max_model_len, model.config().context_length);
+  return Ok{};
+}
+
+std::unique_ptr<Drafter> DraftSide::Make(std::vector<TokenId> end_tokens) const {
+  if (target_ == nullptr) return nullptr;
+  return std::make_unique<DraftModel>(*target_, *pool_, vocab_size_, context_,
+                                      std::move(end_tokens));
+}
+
+}  // namespace hunch

@@ -1,0 +1,43 @@
+// The draft model beside a target: opened and compared before memory is planned, loaded after. Its
+// weights may be the target's own. Private to session/. Not thread safe.
+#ifndef HUNCH_SESSION_DRAFT_SIDE_H_
+#define HUNCH_SESSION_DRAFT_SIDE_H_
+
+#include <memory>
+#include <vector>
+
+#include "draft/draft_model.h"
+#include "model/target.h"
+#include "session/llm.h"
+#include "session/memory_plan.h"
+#include "tokenizer/tokenizer.h"
+
+namespace hunch {
+
+class DraftSide {
+ public:
+  // Nothing happens, and planned() stays null, when the options name no draft model. Errors: the
+  // file cannot be read, or its vocabulary is another one than the target's.
+  Status Open(const LlmOptions& options, const PlannedModel& target, const Tokenizer& tokenizer);
+  const PlannedModel* planned() const { return file_ == nullptr && !own_ ? nullptr : &planned_; }
+  // Whether the target drafts for itself.
+  bool own() const { return own_; }
+  // After Open, once memory is planned. `target` must outlive this.
+  Status Load(const LlmOptions& options, const SizedPlan& plan, Model& target, ThreadPool& pool);
+  // A drafter for one request; null when there is no draft model.
+  std::unique_ptr<Drafter> Make(std::vector<TokenId> end_tokens) const;
+
+ private:
+  bool own_ = false;
+  std::shared_ptr<const GgufFile> file_;  // null when the target drafts for itself
+  PlannedModel planned_ = {};
+  int vocab_size_ = 0;
+  int context_ = 0;
+  std::unique_ptr<Model> model_;  // null when the target drafts for itself
+  std::unique_ptr<ModelTarget> target_;
+  std::unique_ptr<BlockPool> pool_;
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_SESSION_DRAFT_SIDE_H_
