@@ -16,6 +16,7 @@ function(hunch_set_isa_flags sources)
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
         "-Wno-maybe-uninitialized;-Wno-uninitialized;-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mavx512vnni;-mprefer-vector-width=512")
     elseif(source MATCHES "_neon\\.cc$")
+      # GCC 12 takes dotprod from armv8.2-a on only; every CPU that has it is one of these.
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-march=armv8.2-a+dotprod")
     endif()
   endforeach()
