@@ -5,4 +5,4 @@ set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
 
 # Of the libraries only headers are used, this machine's own, looked at after the cross compiler's.
-set(CMAKE_CXX_FLAGS_INIT "-idirafter /usr/include -DFMT_HEADER_ONLY -DSPDLOG_FMT_EXTERNAL")
+set(CMAKE_CXX_FLAGS_INIT "-idirafter /usr/include -DSPDLOG_FMT_EXTERNAL")
