@@ -27,24 +27,28 @@ class PackedMatrix {
  public:
   PackedMatrix() = default;
   // `file_bytes` is the tensor as GGUF holds it. Rows are padded to whole groups with zeros.
-  // Fails when columns do not fit the type's block, or memory is short.
+  // Fails when columns do not fit the type's block, or memory is short. `memory`: PackedBytes
+  // bytes, aligned to 64, zero, that outlive the matrix; null: the matrix has its own.
   static Result<PackedMatrix> Pack(TensorType type, int64_t rows, int64_t columns,
-                                   std::span<const std::byte> file_bytes, ThreadPool& pool);
+                                   std::span<const std::byte> file_bytes, ThreadPool& pool,
+                                   std::byte* memory = nullptr);
   static size_t PackedBytes(TensorType type, int64_t rows, int64_t columns);
 
   TensorType type() const { return type_; }
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
   int64_t groups() const { return (rows_ + kGroupRows - 1) / kGroupRows; }
-  size_t bytes() const { return data_.size(); }
-  const std::byte* data() const { return data_.data(); }
+  size_t bytes() const { return bytes_; }
+  const std::byte* data() const { return data_; }
   // The dequantised row, equal to quant/'s Dequantize of it: out[columns].
   void UnpackRow(int64_t row, float* out) const;
 
  private:
   TensorType type_ = TensorType::kF32;
   int64_t rows_ = 0, columns_ = 0;
-  AlignedBuffer data_;
+  const std::byte* data_ = nullptr;  // [bytes_]
+  size_t bytes_ = 0;
+  AlignedBuffer own_;  // what data_ points into, unless that is the caller's
 };
 
 // The rows that multiply: fp32 and, for quantised weights, int8 per row and block of 32.

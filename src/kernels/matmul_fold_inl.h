@@ -58,7 +58,8 @@ HUNCH_INLINE void Prefetch(const Tile& t, int64_t at, int bytes) {
 #pragma GCC unroll 4
   for (int g = 0; g < kGroups; ++g) {
     for (int line = 0; line < bytes >> t.ahead.shift; line += 64) {
-      __builtin_prefetch(from + line);
+      // To L2: the few line buffers of L1 are the reading's own (Emerald Rapids: 3 % at one row).
+      __builtin_prefetch(from + line, 0, 2);
     }
     from += t.group_bytes;
   }

@@ -165,8 +165,8 @@ HUNCH_INLINE void MultiplyPanel(const MatMulArgs& args, int64_t g, int64_t begin
 
 template <typename S, TensorType type>
 void MatMulOfType(const MatMulArgs& args) {
-  constexpr int kMax = S::template MaxTile<type>();
   constexpr int kVectors = S::kParts > 1 ? S::kParts : 2;
+  constexpr int kMax = S::template MaxTile<type>();
   const int64_t row_bytes = args.k * (PackLayoutOf(type).scales == ScaleKind::kNone ? 4 : 1);
   int64_t panel = kPanelBytes / row_bytes / kMax * kMax;
   if (panel < kMax) panel = kMax;

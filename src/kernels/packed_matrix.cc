@@ -52,7 +52,8 @@ size_t PackedMatrix::PackedBytes(TensorType type, int64_t rows, int64_t columns)
 }
 
 Result<PackedMatrix> PackedMatrix::Pack(TensorType type, int64_t rows, int64_t columns,
-                                        std::span<const std::byte> file_bytes, ThreadPool& pool) {
+                                        std::span<const std::byte> file_bytes, ThreadPool& pool,
+                                        std::byte* memory) {
   const TypeTraits& traits = GetTypeTraits(type);
   // The file's own size bounds rows * columns, so that nothing below can overflow.
   if (rows < 1 || columns < 1 || columns > std::numeric_limits<int32_t>::max() ||
@@ -71,19 +72,22 @@ Result<PackedMatrix> PackedMatrix::Pack(TensorType type, int64_t rows, int64_t c
                              "tensor has {} bytes in all",
                              traits.name, rows, columns, row_bytes, file_bytes.size())};
   }
-  HUNCH_ASSIGN_OR_RETURN(AlignedBuffer buffer,
-                         AlignedBuffer::Create(PackedBytes(type, rows, columns)));
   PackedMatrix matrix;
+  matrix.bytes_ = PackedBytes(type, rows, columns);
+  if (memory == nullptr) {
+    HUNCH_ASSIGN_OR_RETURN(matrix.own_, AlignedBuffer::Create(matrix.bytes_));
+    memory = matrix.own_.data();
+  }
+  matrix.data_ = memory;
   matrix.type_ = type;
   matrix.rows_ = rows;
   matrix.columns_ = columns;
-  matrix.data_ = std::move(buffer);
   const int64_t group_bytes = GroupBytes(type, columns);
   pool.Run([&](int thread, int threads) {
     const Range range = Partition(matrix.groups(), thread, threads);
     for (int64_t group = range.begin; group < range.end; ++group) {
       const std::byte* from = file_bytes.data() + group * kGroupRows * row_bytes;
-      std::byte* to = matrix.data_.data() + group * group_bytes;
+      std::byte* to = memory + group * group_bytes;
       const auto count = static_cast<int>(std::min<int64_t>(kGroupRows, rows - group * kGroupRows));
       if (IsPlain(type))
         PackPlainGroup(traits.block_bytes, count, columns, from, to);

@@ -13,11 +13,17 @@ namespace {
 
 bool IsMatrix(const GgufTensor& tensor) { return tensor.shape.size() > 1; }
 
+// A matrix in ModelWeights::memory: from a cache line on.
+size_t MemoryOf(const GgufTensor& tensor) {
+  return (PackedMatrix::PackedBytes(tensor.type, tensor.rows(), tensor.columns()) + 63) / 64 * 64;
+}
+
 // Takes tensors by name and remembers which were taken. Without a pool it only checks them: what it
-// gives is empty, and no data is read.
+// gives is empty, and no data is read. `memory` is where the next matrix goes.
 class Loader {
  public:
-  Loader(const GgufFile& file, ThreadPool* pool) : file_(file), pool_(pool) {}
+  Loader(const GgufFile& file, ThreadPool* pool, std::byte* memory)
+      : file_(file), pool_(pool), memory_(memory) {}
 
   Result<std::vector<float>> Vector(const std::string& name, int64_t size) {
     HUNCH_ASSIGN_OR_RETURN(const GgufTensor* tensor, Take(name, size, 1));
@@ -34,11 +40,12 @@ class Loader {
   Result<PackedMatrix> Matrix(const std::string& name, int64_t rows, int64_t columns) {
     HUNCH_ASSIGN_OR_RETURN(const GgufTensor* tensor, Take(name, columns, rows));
     if (pool_ == nullptr) return PackedMatrix();
-    auto packed = PackedMatrix::Pack(tensor->type, rows, columns, tensor->data, *pool_);
+    auto packed = PackedMatrix::Pack(tensor->type, rows, columns, tensor->data, *pool_, memory_);
     if (!packed.ok()) {
       return Error{packed.error().code,
                    fmt::format("{}: tensor {}: {}", file_.name(), name, packed.error().message)};
     }
+    memory_ += MemoryOf(*tensor);
     return packed;
   }
   void Skip(const std::string& name) { taken_.insert(name); }
@@ -72,8 +79,20 @@ class Loader {
 
   const GgufFile& file_;
   ThreadPool* pool_;
+  std::byte* memory_;
   std::set<std::string> taken_;
 };
+
+// What the packed matrices take together.
+uint64_t MatrixBytes(const GgufFile& file) {
+  const bool tied = file.FindTensor("output.weight") == nullptr;
+  uint64_t bytes = 0;
+  for (const GgufTensor& tensor : file.tensors()) {
+    if (tensor.name == "token_embd.weight" && !tied) continue;  // stays in the file
+    if (IsMatrix(tensor)) bytes += MemoryOf(tensor);
+  }
+  return bytes;
+}
 
 Result<LayerWeights> LoadLayer(Loader& loader, const ModelConfig& c, int index) {
   const auto name = [&](std::string_view part) { return fmt::format("blk.{}.{}", index, part); };
@@ -137,7 +156,7 @@ void ModelWeights::Embed(int32_t token, float* out) const {
 }
 
 Status CheckWeights(const GgufFile& file, const ModelConfig& config) {
-  Loader loader(file, nullptr);
+  Loader loader(file, nullptr, nullptr);
   const auto weights = ReadAll(loader, file, config);
   if (!weights.ok()) return weights.error();
   return Ok{};
@@ -147,18 +166,17 @@ Result<ModelWeights> LoadWeights(const GgufFile& file, const ModelConfig& config
                                  ThreadPool& pool) {
   // First, so that a damaged file is refused before its good part was repacked.
   HUNCH_RETURN_IF_ERROR(CheckWeights(file, config));
-  Loader loader(file, &pool);
-  return ReadAll(loader, file, config);
+  HUNCH_ASSIGN_OR_RETURN(AlignedBuffer memory, AlignedBuffer::Create(MatrixBytes(file)));
+  Loader loader(file, &pool, memory.data());
+  HUNCH_ASSIGN_OR_RETURN(ModelWeights weights, ReadAll(loader, file, config));
+  weights.memory = std::move(memory);
+  return weights;
 }
 
 uint64_t WeightBytes(const GgufFile& file) {
-  const bool tied = file.FindTensor("output.weight") == nullptr;
-  uint64_t bytes = 0;
+  uint64_t bytes = MatrixBytes(file);
   for (const GgufTensor& tensor : file.tensors()) {
-    if (tensor.name == "token_embd.weight" && !tied) continue;  // stays in the file
-    bytes += IsMatrix(tensor)
-                 ? PackedMatrix::PackedBytes(tensor.type, tensor.rows(), tensor.columns())
-                 : tensor.elements() * sizeof(float);
+    if (!IsMatrix(tensor)) bytes += tensor.elements() * sizeof(float);
   }
   return bytes;
 }

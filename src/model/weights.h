@@ -24,6 +24,9 @@ struct LayerWeights {
 };
 
 struct ModelWeights {
+  // All packed matrices, in the order in which a pass reads them: one buffer, so that all but its
+  // end lies in huge pages (of the 1.5B's own buffers 15 % did not: 8 % slower at one row).
+  AlignedBuffer memory;
   std::vector<LayerWeights> layers;
   std::vector<float> output_norm;  // [hidden]
   PackedMatrix output;             // [vocab][hidden]; the embedding too when `tied`
