@@ -1,5 +1,6 @@
 // AlignedBuffer: zero-filled memory aligned to a cache line; from 2 MiB on, aligned to 2 MiB and
-// given to transparent huge pages (weights and KV: one TLB entry per 2 MiB). Move-only. Not thread safe by itself.
+// given to transparent huge pages (weights and KV: one TLB entry per 2 MiB). Move-only. Not thread
+// safe by itself.
 #ifndef HUNCH_BASE_ALIGNED_BUFFER_H_
 #define HUNCH_BASE_ALIGNED_BUFFER_H_
 
