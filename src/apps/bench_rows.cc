@@ -22,7 +22,8 @@ Error CannotWrite(const std::string& path) {
 // Before a minute of measuring and not after it. Leaves what is there as it is.
 Status CheckWritable(const std::string& path) {
   std::error_code ignored;
-  const bool existed = std::filesystem::exists(path, ignored);
+  // Not exists(): a link whose target is missing is there too.
+  const bool existed = std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
   errno = 0;
   if (!std::ofstream(path, std::ios::app)) return CannotWrite(path);
   if (!existed) std::filesystem::remove(path, ignored);

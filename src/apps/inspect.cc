@@ -60,6 +60,7 @@ Json ReportJson(const InspectReport& report) {
                     {"kv_bytes_per_token", report.kv_bytes_per_token},
                     {"draft_kv", memory.draft_kv},
                     {"scratch", memory.scratch},
+                    {"program", memory.program},
                     {"total", memory.total()},
                     {"available", memory.available},
                     {"fits", FitsMemory(memory)}};
@@ -108,6 +109,7 @@ void PrintMemory(const InspectReport& report, std::ostream& out) {
     row("draft cache", memory.draft_kv);
   }
   row("scratch", memory.scratch);
+  row("program", memory.program);
   row("total", memory.total());
   row("available", memory.available);
 }

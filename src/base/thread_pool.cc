@@ -1,5 +1,6 @@
 #include "base/thread_pool.h"
 
+#include <fmt/format.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -10,12 +11,14 @@
 #include <chrono>
 #include <climits>
 #include <cmath>
+#include <system_error>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
 #include "base/cgroup.h"
 #include "base/check.h"
+#include "base/log.h"
 
 namespace hunch {
 namespace {
@@ -93,8 +96,13 @@ ThreadPool::ThreadPool(int threads) : size_(threads) {
   HUNCH_CHECK_GE(threads, 1);
   shares_ = std::make_unique<Share[]>(threads);
   workers_.reserve(threads - 1);
-  for (int member = 1; member < threads; ++member) {
-    workers_.emplace_back([this, member] { Work(member); });
+  try {
+    for (int member = 1; member < threads; ++member) {
+      workers_.emplace_back([this, member] { Work(member); });
+    }
+  } catch (const std::system_error&) {  // a limit on processes or memory
+    size_ = static_cast<int>(workers_.size()) + 1;
+    LogWarning(fmt::format("the system starts no more than {} of {} threads", size_, threads));
   }
 }
 

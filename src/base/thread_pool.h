@@ -40,7 +40,8 @@ inline Range Partition(int64_t n, int part, int parts) {
 
 class ThreadPool {
  public:
-  // `threads` counts the caller: ThreadPool(1) starts none. At least 1.
+  // `threads` counts the caller: ThreadPool(1) starts none. At least 1. Where the system starts
+  // fewer, the pool has fewer, with a warning.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -71,7 +72,7 @@ class ThreadPool {
   // Waits for a job after `seen`: spins, then parks.
   void WaitForJob(uint32_t seen);
 
-  const int size_;
+  int size_;           // fixed after construction
   Job job_ = nullptr;  // job_ and argument_ belong to whoever has begun a share of the epoch
   void* argument_ = nullptr;
   std::unique_ptr<Share[]> shares_;                  // [size_]

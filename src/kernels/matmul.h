@@ -6,6 +6,7 @@
 #define HUNCH_KERNELS_MATMUL_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -29,9 +30,11 @@ class PackedMatrix {
   // `file_bytes` is the tensor as GGUF holds it. Rows are padded to whole groups with zeros.
   // Fails when columns do not fit the type's block, or memory is short. `memory`: PackedBytes
   // bytes, aligned to 64, zero, that outlive the matrix; null: the matrix has its own.
+  // `after_slab` is called whenever another 16 MiB of file_bytes were read for the last time.
   static Result<PackedMatrix> Pack(TensorType type, int64_t rows, int64_t columns,
                                    std::span<const std::byte> file_bytes, ThreadPool& pool,
-                                   std::byte* memory = nullptr);
+                                   std::byte* memory = nullptr,
+                                   const std::function<void()>& after_slab = nullptr);
   static size_t PackedBytes(TensorType type, int64_t rows, int64_t columns);
 
   TensorType type() const { return type_; }

@@ -53,7 +53,8 @@ size_t PackedMatrix::PackedBytes(TensorType type, int64_t rows, int64_t columns)
 
 Result<PackedMatrix> PackedMatrix::Pack(TensorType type, int64_t rows, int64_t columns,
                                         std::span<const std::byte> file_bytes, ThreadPool& pool,
-                                        std::byte* memory) {
+                                        std::byte* memory,
+                                        const std::function<void()>& after_slab) {
   const TypeTraits& traits = GetTypeTraits(type);
   // The file's own size bounds rows * columns, so that nothing below can overflow.
   if (rows < 1 || columns < 1 || columns > std::numeric_limits<int32_t>::max() ||
@@ -83,8 +84,9 @@ Result<PackedMatrix> PackedMatrix::Pack(TensorType type, int64_t rows, int64_t c
   matrix.rows_ = rows;
   matrix.columns_ = columns;
   const int64_t group_bytes = GroupBytes(type, columns);
-  pool.Run([&](int thread, int threads) {
-    const Range range = Partition(matrix.groups(), thread, threads);
+  constexpr int64_t kSlabBytes = 16 << 20;
+  const int64_t slab = std::max<int64_t>(1, kSlabBytes / (kGroupRows * row_bytes));
+  const auto pack = [&](const Range& range) {
     for (int64_t group = range.begin; group < range.end; ++group) {
       const std::byte* from = file_bytes.data() + group * kGroupRows * row_bytes;
       std::byte* to = memory + group * group_bytes;
@@ -94,7 +96,15 @@ Result<PackedMatrix> PackedMatrix::Pack(TensorType type, int64_t rows, int64_t c
       else
         PackQuantisedGroup(type, count, row_bytes, from, to);
     }
-  });
+  };
+  for (int64_t first = 0; first < matrix.groups(); first += slab) {
+    const int64_t count = std::min(slab, matrix.groups() - first);
+    pool.Run([&](int thread, int threads) {
+      const Range part = Partition(count, thread, threads);
+      pack({first + part.begin, first + part.end});
+    });
+    if (after_slab) after_slab();
+  }
   return matrix;
 }
 

@@ -257,7 +257,7 @@ void CheckOps(const Ops& truth, Ops& ops, std::vector<std::string>& distrusted) 
 
 void CheckRowOps(const RowOps& truth, RowOps& ops, std::vector<std::string>& distrusted) {
   OpChecker checker(distrusted);
-  std::vector<float> row = Floats(10, 200);
+  std::vector<float> row = Floats(10, 70 * kLogitBlock - 9);
   for (float& x : row) x *= 8;
   std::vector<float> maxima(LogitBlocks(row.size()));
   truth.block_maxima(row.data(), row.size(), maxima.data());

@@ -39,8 +39,15 @@ class Loader {
   }
   Result<PackedMatrix> Matrix(const std::string& name, int64_t rows, int64_t columns) {
     HUNCH_ASSIGN_OR_RETURN(const GgufTensor* tensor, Take(name, columns, rows));
+    // A single row may be written without its second dimension; MatrixBytes would not count it.
+    if (!IsMatrix(*tensor)) {
+      return Error{ErrorCode::kBadFile,
+                   fmt::format("{}: tensor {} has one dimension, expected {} x {}", file_.name(),
+                               name, columns, rows)};
+    }
     if (pool_ == nullptr) return PackedMatrix();
-    auto packed = PackedMatrix::Pack(tensor->type, rows, columns, tensor->data, *pool_, memory_);
+    auto packed = PackedMatrix::Pack(tensor->type, rows, columns, tensor->data, *pool_, memory_,
+                                     [this] { file_.DropPages(); });
     if (!packed.ok()) {
       return Error{packed.error().code,
                    fmt::format("{}: tensor {}: {}", file_.name(), name, packed.error().message)};
@@ -123,7 +130,6 @@ Result<ModelWeights> ReadAll(Loader& loader, const GgufFile& file, const ModelCo
   for (int index = 0; index < config.layers; ++index) {
     HUNCH_ASSIGN_OR_RETURN(LayerWeights layer, LoadLayer(loader, config, index));
     weights.layers.push_back(std::move(layer));
-    file.DropPages();
   }
   HUNCH_ASSIGN_OR_RETURN(weights.output_norm, loader.Vector("output_norm.weight", config.hidden));
   weights.tied = file.FindTensor("output.weight") == nullptr;
@@ -141,7 +147,6 @@ Result<ModelWeights> ReadAll(Loader& loader, const GgufFile& file, const ModelCo
   }
   loader.Skip("rope_freqs.weight");  // read with the configuration
   HUNCH_RETURN_IF_ERROR(loader.CheckAllTaken());
-  file.DropPages();
   return weights;
 }
 

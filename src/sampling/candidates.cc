@@ -153,7 +153,9 @@ void Candidates::KeepBest(int count) {
 
 void Candidates::KeepTopP(float top_p, uint64_t total) {
   RankByZ();
-  KeepFirst(mass_, Share(top_p, total));
+  // The total is another kernel's sum: should one of the two be replaced at start-up, they still
+  // meet.
+  KeepFirst(mass_, std::min(Share(top_p, total), SumOfMass()));
 }
 
 void Candidates::KeepTypical(float typical_p) {

@@ -1,6 +1,7 @@
 #include "sampling/noisy_choice.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/ops.h"
 #include "kernels/row_ops.h"
@@ -49,9 +50,10 @@ void OfferBlock(const RelativeRow& row, int block, const NoiseKey& key, TopList&
 // w 2^32 gives G = -log(-log(1 - w)), so G >= g means w <= 1 - exp(-u) <= u, u = e^-g; u is taken
 // 0.1 % too large, which is more than all roundings.
 void MostWords(const RelativeRow& row, const TopList& top, int first, int n, float* most_word) {
-  constexpr float kSlack = 1e-3f;
+  // Absolute for Exp's and the noise's roundings, relative for those of z + G where T is tiny.
+  const float slack = 1e-3f + 1e-6f * std::fabs(top.floor());
   for (int i = 0; i < n; ++i) {
-    const float lacking = top.floor() - kSlack - row.block_z(first + i);
+    const float lacking = top.floor() - slack - row.block_z(first + i);
     most_word[i] = lacking < 64 ? -lacking : -64.0f;  // NaN: the block has no token to choose
   }
   ExpRow(most_word, n, most_word);

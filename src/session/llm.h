@@ -117,8 +117,11 @@ struct MemoryPlan {
   uint64_t target_weights = 0, draft_weights = 0;
   uint64_t kv = 0, draft_kv = 0;
   uint64_t scratch = 0;
+  uint64_t program = 0;    // code, vocabulary, what is being read of the file
   uint64_t available = 0;  // free memory or what the cgroup leaves
-  uint64_t total() const { return target_weights + draft_weights + kv + draft_kv + scratch; }
+  uint64_t total() const {
+    return target_weights + draft_weights + kv + draft_kv + scratch + program;
+  }
 };
 
 struct ModelReport {

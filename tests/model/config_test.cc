@@ -18,6 +18,7 @@ struct Edit {
   std::string add_tensor;
   std::string retype_tensor;  // its shape becomes one row less
   std::string deepen_tensor;  // its shape gets two more dimensions of 1
+  bool one_row_ffn = false;  // a feed-forward block of width 1 whose gate and up have one dimension
 };
 
 std::vector<std::byte> Edited(const std::string& name, const Edit& edit) {
@@ -36,6 +37,14 @@ std::vector<std::byte> Edited(const std::string& name, const Edit& edit) {
       --shape.back();
     }
     if (tensor.name == edit.deepen_tensor) shape.insert(shape.end(), {1, 1});
+    if (edit.one_row_ffn && tensor.name.find("ffn_norm") == std::string::npos &&
+        tensor.name.find("ffn_") != std::string::npos) {
+      const bool down = tensor.name.find("ffn_down") != std::string::npos;
+      const int64_t hidden = down ? shape.back() : shape.front();
+      shape = down ? std::vector<int64_t>{1, hidden} : std::vector<int64_t>{hidden};
+      writer.AddTensor(tensor.name, TensorType::kF32, shape, std::vector<std::byte>(4 * hidden));
+      continue;
+    }
     writer.AddTensor(tensor.name, tensor.type, shape, std::move(data));
   }
   if (!edit.add_tensor.empty()) {
@@ -56,6 +65,13 @@ std::string Load(const std::string& name, const Edit& edit) {
 
 TEST(ModelConfig, TheUneditedFilesLoad) {
   for (const char* name : kTinyModels) EXPECT_EQ(Load(name, {}), "loaded") << name;
+}
+
+// Such a matrix was packed past the end of the memory that was counted for it.
+TEST(ModelConfig, AMatrixOfOneDimensionIsRefused) {
+  EXPECT_THAT(
+      Load("llama_f16", {.set = {{"llama.feed_forward_length", uint64_t{1}}}, .one_row_ffn = true}),
+      testing::HasSubstr("has one dimension"));
 }
 
 TEST(ModelConfig, AnUnknownArchitectureIsRefusedByNameWithTheKnownOnes) {
