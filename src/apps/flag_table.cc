@@ -154,7 +154,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, kNoLimit, f.max_model_len); }},
   {"--max-num-seqs", "", "N", "1", "sequences that the cache must hold at once", FlagGroup::kModel, kInspect,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, 65536, f.max_num_seqs); }},
-  {"--kv-cache-dtype", "", "TYPE", "auto: f16", "type of cached keys and values: f16, q8_0 (half the memory, a little less exact) or f32", FlagGroup::kModel, kGenerate | kRows | kInspect, SetKvType},
+  {"--kv-cache-dtype", "", "TYPE", "auto: f16", "type of cached keys and values: f16, q8_0 (half the memory, less exact) or f32", FlagGroup::kModel, kGenerate | kRows | kInspect, SetKvType},
   {"--threads", "", "N", "0: the CPUs that affinity and cgroup give", "threads that compute", FlagGroup::kModel, kGenerate | kRows,
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, 1024, f.threads); }},
 

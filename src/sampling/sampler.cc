@@ -15,6 +15,26 @@
 
 namespace hunch {
 
+namespace {
+
+// The lowest index of the largest logit; false when `maxima` does not tell.
+bool ArgMaxByBlocks(const float* x, int n, const float* maxima, int64_t* best) {
+  // The last block may reach into padding.
+  const int whole = n / kLogitBlock;
+  if (maxima == nullptr || whole == 0) return false;
+  const int64_t block = ArgMax(maxima, whole);
+  if (maxima[block] == -std::numeric_limits<float>::infinity()) return false;
+  const float* first = x + block * kLogitBlock;
+  *best = first - x + ArgMax(first, kLogitBlock);
+  const int tail = whole * kLogitBlock;
+  if (tail == n) return true;
+  const int64_t in_tail = tail + ArgMax(x + tail, n - tail);
+  if (x[in_tail] > x[*best]) *best = in_tail;
+  return true;
+}
+
+}  // namespace
+
 struct Sampler::State {
   State(const SamplingParams& request, int vocab, size_t prompt_len,
         std::vector<TokenId> end_tokens)
@@ -52,22 +72,6 @@ struct Sampler::State {
   Candidates candidates;
   TopList top;
 };
-
-// The lowest index of the largest logit; false when `maxima` does not tell.
-bool ArgMaxByBlocks(const float* x, int n, const float* maxima, int64_t* best) {
-  // The last block may reach into padding.
-  const int whole = n / kLogitBlock;
-  if (maxima == nullptr || whole == 0) return false;
-  const int64_t block = ArgMax(maxima, whole);
-  if (maxima[block] == -std::numeric_limits<float>::infinity()) return false;
-  const float* first = x + block * kLogitBlock;
-  *best = first - x + ArgMax(first, kLogitBlock);
-  const int tail = whole * kLogitBlock;
-  if (tail == n) return true;
-  const int64_t in_tail = tail + ArgMax(x + tail, n - tail);
-  if (x[in_tail] > x[*best]) *best = in_tail;
-  return true;
-}
 
 TokenId Sampler::State::Greedy(const float* raw, const float* processed,
                                const float* maxima) const {
