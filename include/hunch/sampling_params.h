@@ -9,7 +9,16 @@
 
 namespace hunch {
 
+// How guesses are accepted (docs/lossless.md). kCoupled gives one text per seed whatever was
+// guessed; the others promise the target's distribution only.
+enum class AcceptanceRule {
+  kCoupled,
+  kRatio,  // p/q with residual (arXiv 2211.17192), on trees without replacement (2402.14160)
+  kBlock,  // as kRatio, and chains are verified as a block (2403.10444)
+};
+
 struct SamplingParams {
+  AcceptanceRule acceptance = AcceptanceRule::kCoupled;
   // 0 is greedy. The chosen token is argmax(processed logit / temperature + keyed Gumbel noise).
   float temperature = 0.0f;                           // >= 0
   float top_p = 1.0f;                                 // (0, 1]

@@ -68,10 +68,9 @@ Status ChainedDrafter::Propose(std::span<const TokenId> committed, const Propose
   return SomeLeft();
 }
 
-void ChainedDrafter::Observe(const DraftTree& tree, std::span<const int32_t> path,
-                             std::span<const TokenId> committed) {
+void ChainedDrafter::Observe(const Observation& step) {
   for (Part& part : parts_) {
-    if (!part.dropped) part.drafter->Observe(tree, path, committed);
+    if (!part.dropped) part.drafter->Observe(step);
   }
 }
 

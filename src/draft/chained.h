@@ -31,8 +31,7 @@ class ChainedDrafter : public Drafter {
   Status Start(std::span<const TokenId> prompt, const SamplingParams& params) override;
   Status Propose(std::span<const TokenId> committed, const ProposeLimits& limits,
                  DraftTree& tree) override;
-  void Observe(const DraftTree& tree, std::span<const int32_t> path,
-               std::span<const TokenId> committed) override;
+  void Observe(const Observation& step) override;
   void Forget() override;
   int64_t part_failures() const override;
 

@@ -25,7 +25,7 @@ class DraftModel : public Drafter {
   Status Start(std::span<const TokenId> prompt, const SamplingParams& params) override;
   Status Propose(std::span<const TokenId> committed, const ProposeLimits& limits,
                  DraftTree& tree) override;
-  void Observe(const DraftTree&, std::span<const int32_t>, std::span<const TokenId>) override {}
+  void Observe(const Observation&) override {}
   void Forget() override;
 
  private:

@@ -20,6 +20,17 @@ struct ProposeLimits {
   float min_path_probability;  // 0: no limit
 };
 
+// What became of a step.
+struct Observation {
+  const DraftTree& tree;               // as it was verified, of all drafters; empty: a plain step
+  std::span<const int32_t> path;       // the accepted nodes, from the root down
+  std::span<const TokenId> committed;  // the sequence after the step
+  // The target's likeliest tokens after each row, best first: row 0 follows the last token before
+  // the step, row i + 1 node i. Empty when no drafter wants them. [tree.size() + 1][top_count]
+  std::span<const TokenId> top = {};
+  int top_count = 0;
+};
+
 class Drafter {
  public:
   virtual ~Drafter() = default;
@@ -31,12 +42,13 @@ class Drafter {
   // answer.
   virtual Status Propose(std::span<const TokenId> committed, const ProposeLimits& limits,
                          DraftTree& tree) = 0;
-  // What became of the last tree: `path` are the accepted nodes. `committed` is the sequence after
-  // the step.
-  virtual void Observe(const DraftTree& tree, std::span<const int32_t> path,
-                       std::span<const TokenId> committed) = 0;
+  virtual void Observe(const Observation& step) = 0;
   // The sequence is over; everything that belonged to it is dropped.
   virtual void Forget() = 0;
+  // How many of the target's likeliest tokens it wants to see after each row of a pass.
+  virtual int top_wanted() const { return 0; }
+  // Passes of a model of its own, since it was made.
+  virtual int64_t passes() const { return 0; }
   // Parts of it that failed during this sequence while others went on.
   virtual int64_t part_failures() const { return 0; }
 };

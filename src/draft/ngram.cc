@@ -98,10 +98,7 @@ Status NgramDrafter::Propose(std::span<const TokenId> committed, const ProposeLi
   return Ok{};
 }
 
-void NgramDrafter::Observe(const DraftTree&, std::span<const int32_t>,
-                           std::span<const TokenId> committed) {
-  Index(committed);
-}
+void NgramDrafter::Observe(const Observation& step) { Index(step.committed); }
 
 void NgramDrafter::Forget() {
   for (NgramIndex& index : indices_) index.Clear();

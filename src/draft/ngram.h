@@ -36,8 +36,7 @@ class NgramDrafter : public Drafter {
   Status Start(std::span<const TokenId> prompt, const SamplingParams& params) override;
   Status Propose(std::span<const TokenId> committed, const ProposeLimits& limits,
                  DraftTree& tree) override;
-  void Observe(const DraftTree& tree, std::span<const int32_t> path,
-               std::span<const TokenId> committed) override;
+  void Observe(const Observation& step) override;
   void Forget() override;
 
  private:

@@ -248,7 +248,7 @@ void Engine::AcceptAndCommit(Work& work, const Logits& logits) {
   if (sequence.over()) {
     Release(sequence);
   } else if (sequence.request.drafter) {
-    sequence.request.drafter->Observe(work.tree, verdict.path, sequence.tokens);
+    sequence.request.drafter->Observe({work.tree, verdict.path, sequence.tokens});
   }
 }
 

@@ -29,12 +29,20 @@ inline std::string_view FinishReasonName(FinishReason reason) {
 // A guess at what follows the committed tokens: a forest whose roots follow the last of them.
 // It lives for one step.
 //
-// Invariants: the three arrays have equal length; parents[i] < i, or -1 for a root; siblings carry
-// different tokens. A chain is parents = {-1, 0, 1, ...}.
+// Invariants: the first five arrays have equal length; parents[i] < i, or -1 for a root; siblings
+// carry different tokens. A chain is parents = {-1, 0, 1, ...}.
 struct DraftTree {
   std::vector<TokenId> tokens;
   std::vector<int32_t> parents;
   std::vector<float> probabilities;  // the drafter's own belief in each node given its parent
+  std::vector<uint8_t> sources;      // which of the request's drafters guessed it
+  // What the token was drawn from, for the rule `ratio`: a row of law_rows, or kCertain where no
+  // chance was in it. Siblings with one law were drawn from it in their order, without replacement.
+  std::vector<int32_t> laws;
+  std::vector<float> law_rows;  // [laws drawn from][law_width]: probabilities by token
+  int law_width = 0;
+
+  static constexpr int32_t kCertain = -1;
 
   int size() const { return static_cast<int>(tokens.size()); }
   bool empty() const { return tokens.empty(); }
@@ -42,12 +50,18 @@ struct DraftTree {
     tokens.clear();
     parents.clear();
     probabilities.clear();
+    sources.clear();
+    laws.clear();
+    law_rows.clear();
   }
   // Appends a node and returns its index.
-  int Add(TokenId token, int32_t parent, float probability) {
+  int Add(TokenId token, int32_t parent, float probability, int32_t law = kCertain,
+          uint8_t source = 0) {
     tokens.push_back(token);
     parents.push_back(parent);
     probabilities.push_back(probability);
+    sources.push_back(source);
+    laws.push_back(law);
     return size() - 1;
   }
 };

@@ -20,6 +20,8 @@ int TreeTrimmer::Trim(int max_nodes, int max_depth, int vocab_size, DraftTree& t
       std::max({tree.tokens.size(), tree.parents.size(), tree.probabilities.size()});
   const size_t whole =
       std::min({tree.tokens.size(), tree.parents.size(), tree.probabilities.size()});
+  tree.sources.resize(whole, 0);
+  tree.laws.resize(whole, DraftTree::kCertain);
   place_.assign(whole, -1);
   depth_.clear();
   int kept = 0;  // in place: a kept node never moves back
@@ -35,12 +37,16 @@ int TreeTrimmer::Trim(int max_nodes, int max_depth, int vocab_size, DraftTree& t
     tree.tokens[kept] = token;
     tree.parents[kept] = new_parent;
     tree.probabilities[kept] = tree.probabilities[node];
+    tree.sources[kept] = tree.sources[node];
+    tree.laws[kept] = tree.laws[node];
     depth_.push_back(new_depth);
     place_[node] = kept++;
   }
   tree.tokens.resize(kept);
   tree.parents.resize(kept);
   tree.probabilities.resize(kept);
+  tree.sources.resize(kept);
+  tree.laws.resize(kept);
   return static_cast<int>(given) - kept;
 }
 

@@ -13,7 +13,8 @@ class TreeTrimmer {
  public:
   // Removes, with all that hangs below them: nodes deeper than max_depth, tokens outside [0,
   // vocab_size), nodes whose parent does not come before them, and siblings that repeat a token;
-  // then what is beyond the first max_nodes. Arrays of unequal length are cut to the shortest.
+  // then what is beyond the first max_nodes. Tokens, parents and probabilities of unequal length
+  // are cut to the shortest; what is missing of the other arrays is filled in.
   // Afterwards the invariants of DraftTree hold. Returns how many nodes went.
   int Trim(int max_nodes, int max_depth, int vocab_size, DraftTree& tree);
 

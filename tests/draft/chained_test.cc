@@ -56,7 +56,7 @@ TEST_F(ChainedDrafterTest, TheFirstThatHasAGuessGivesIt) {
 
 TEST_F(ChainedDrafterTest, AllStartObserveAndForget) {
   ASSERT_TRUE(chain_->Start(Ids{1}, {}).ok());
-  chain_->Observe(ChainOf(Ids{3}), std::vector<int32_t>{0}, Ids{1, 3, 5});
+  chain_->Observe({ChainOf(Ids{3}), std::vector<int32_t>{0}, Ids{1, 3, 5}});
   chain_->Forget();
   for (const ScriptedDrafter* part : parts_) {
     EXPECT_EQ(part->starts, 1);
@@ -75,7 +75,7 @@ TEST_F(ChainedDrafterTest, AFailingPartIsDroppedForTheRequestOnly) {
   EXPECT_EQ(chain_->counts(0).failures, 1);
   EXPECT_EQ(chain_->counts(0).last_error, "scripted failure");
   EXPECT_EQ(parts_[0]->forgets, 1);
-  chain_->Observe({}, {}, Ids{1, 4});
+  chain_->Observe({{}, {}, Ids{1, 4}});
   EXPECT_EQ(parts_[0]->observations, 0);
   EXPECT_EQ(parts_[1]->observations, 1);
   ASSERT_TRUE(chain_->Start(Ids{1}, {}).ok());

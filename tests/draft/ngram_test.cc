@@ -88,7 +88,7 @@ TEST(NgramDrafterTest, FindsMatchesInTheOutput) {
   EXPECT_TRUE(Propose(drafter, sequence).empty());
   for (const TokenId token : {7, 8, 9, 7, 8}) {
     sequence.push_back(token);
-    drafter.Observe({}, {}, sequence);
+    drafter.Observe({{}, {}, sequence});
   }
   EXPECT_EQ(Propose(drafter, sequence, {2, 8, 0}).tokens, (Ids{9, 7}));
 }

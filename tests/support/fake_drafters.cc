@@ -38,9 +38,8 @@ Status ScriptedDrafter::Propose(std::span<const TokenId> committed, const Propos
   return Ok{};
 }
 
-void ScriptedDrafter::Observe(const DraftTree& tree, std::span<const int32_t> path,
-                              std::span<const TokenId>) {
-  HUNCH_CHECK_LE(path.size(), tree.tokens.size());
+void ScriptedDrafter::Observe(const Observation& step) {
+  HUNCH_CHECK_LE(step.path.size(), step.tree.tokens.size());
   ++observations;
 }
 

@@ -32,8 +32,7 @@ class ScriptedDrafter : public Drafter {
   Status Start(std::span<const TokenId> prompt, const SamplingParams& params) override;
   Status Propose(std::span<const TokenId> committed, const ProposeLimits& limits,
                  DraftTree& tree) override;
-  void Observe(const DraftTree& tree, std::span<const int32_t> path,
-               std::span<const TokenId> committed) override;
+  void Observe(const Observation& step) override;
   void Forget() override { ++forgets; }
 
   int starts = 0;
@@ -60,7 +59,7 @@ class RandomDrafter : public Drafter {
   Status Start(std::span<const TokenId>, const SamplingParams&) override { return Ok{}; }
   Status Propose(std::span<const TokenId> committed, const ProposeLimits& limits,
                  DraftTree& tree) override;
-  void Observe(const DraftTree&, std::span<const int32_t>, std::span<const TokenId>) override {}
+  void Observe(const Observation&) override {}
   void Forget() override {}
 
  private:
@@ -84,7 +83,7 @@ class SelfDrafter : public Drafter {
   Status Start(std::span<const TokenId> prompt, const SamplingParams& params) override;
   Status Propose(std::span<const TokenId> committed, const ProposeLimits& limits,
                  DraftTree& tree) override;
-  void Observe(const DraftTree&, std::span<const int32_t>, std::span<const TokenId>) override {}
+  void Observe(const Observation&) override {}
   void Forget() override { sampler_.reset(); }
 
  private:

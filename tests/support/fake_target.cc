@@ -115,7 +115,7 @@ class FakeLoop {
     run_.drafted += stats.drafted;
     run_.accepted += stats.accepted;
     run_.steps.push_back(stats);
-    if (drafter_ != nullptr) drafter_->Observe(tree, verdict.path, committed_);
+    if (drafter_ != nullptr) drafter_->Observe({tree, verdict.path, committed_});
   }
 
   const FakeTarget& target_;
