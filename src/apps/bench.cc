@@ -24,13 +24,13 @@ Result<std::vector<SpeculativeConfig>> PlanMethods(const Flags& flags) {
   if (flags.methods && flags.speculation.method) {
     return Wrong("--speculative-config: leave out \"method\"; --methods names them");
   }
-  std::vector<DraftMethod> names =
-      flags.methods.value_or(std::vector{flags.speculation.method.value_or(DraftMethod::kNgram)});
-  std::erase(names, DraftMethod::kNone);
-  names.insert(names.begin(), DraftMethod::kNone);
+  const MethodChoice one = {.method = flags.speculation.method.value_or(DraftMethod::Auto())};
+  std::vector<MethodChoice> choices = flags.methods.value_or(std::vector{one});
+  std::erase(choices, MethodChoice{});
+  choices.insert(choices.begin(), MethodChoice{});
   std::vector<SpeculativeConfig> methods;
-  for (const DraftMethod name : names) {
-    methods.push_back(flags.speculation.For(name));
+  for (const MethodChoice& choice : choices) {
+    methods.push_back(flags.speculation.For(choice));
     if (const Status status = CheckMethod(methods.back()); !status.ok()) {
       return Wrong(fmt::format("--speculative-config: {}", status.error().message));
     }
@@ -51,7 +51,7 @@ class Bench {
       prompts.insert(prompts.end(), more.begin(), more.end());
     }
     const bool needs_draft = std::any_of(results_.methods.begin(), results_.methods.end(),
-                                         [](const auto& m) { return NeedsDraftModel(m.method); });
+                                         [](const auto& m) { return m.UsesDraftModel(); });
     HUNCH_ASSIGN_OR_RETURN(
         llm_, LoadModel(flags_, needs_draft ? flags_.speculation.fields.model : "", context_));
     results_.threads = llm_->threads();

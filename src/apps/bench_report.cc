@@ -56,8 +56,8 @@ std::string TableRow(const BenchResults& results, size_t method, const Section& 
   const MethodSummary s = SummaryOf(results, method, section);
   const auto accepted = static_cast<double>(s.total.accepted_tokens);
   return fmt::format(
-      "{:<18}{:>8.2f}  {:<18}{:>7}{:>8.2f}{:>10.2f}{:>9.3f}  {:<14}{:>9.1f}  {}\n",
-      DraftMethodName(results.methods[method].method), s.tokens_per_second.median,
+      "{:<26}{:>8.2f}  {:<18}{:>7}{:>8.2f}{:>10.2f}{:>9.3f}  {:<14}{:>9.1f}  {}\n",
+      MethodLabel(results.methods[method]), s.tokens_per_second.median,
       fmt::format("({:.2f}..{:.2f})", s.tokens_per_second.least, s.tokens_per_second.most),
       Ratio(accepted, static_cast<double>(s.total.draft_tokens)), s.total.mean_accepted_length(),
       s.total.tokens_per_pass(), s.speedup.median,
@@ -89,6 +89,7 @@ Json SummaryJson(const BenchResults& results, size_t method, const Section& sect
   json["target_passes"] = s.total.target_passes;
   json["drafter_errors"] = s.total.drafter_errors;
   json["draft_time_share"] = s.draft_share;
+  json.update(CostsJson(s.total));
   return json;
 }
 
@@ -106,7 +107,7 @@ std::string BenchTable(const BenchResults& results) {
     out += fmt::format("{} (prompts: {})\n",
                        section.category.empty() ? "all" : OneLine(section.category),
                        PromptCount(results, section));
-    out += fmt::format("{:<18}{:>8}  {:<18}{:>7}{:>8}{:>10}{:>9}  {:<14}{:>9}  {}\n", "method",
+    out += fmt::format("{:<26}{:>8}  {:<18}{:>7}{:>8}{:>10}{:>9}  {:<14}{:>9}  {}\n", "method",
                        "tokens/s", "(min..max)", "accept", "length", "tok/pass", "speed-up",
                        "(min..max)", "ttft ms", "identical");
     for (size_t method = 0; method < results.methods.size(); ++method) {
@@ -132,7 +133,8 @@ Json BenchJson(const BenchResults& results, const Flags& flags) {
   json["temperature"] = flags.sampling.temperature;
   json["seed"] = flags.sampling.seed;
   json["max_tokens"] = flags.Sampling(kBenchMaxTokens).max_tokens;
-  json["num_speculative_tokens"] = flags.speculation.fields.num_speculative_tokens;
+  const int most = flags.speculation.fields.num_speculative_tokens;
+  json["num_speculative_tokens"] = most > 0 ? Json(most) : Json(nullptr);
   json["rounds"] = flags.rounds;
   json["prompts"] = results.prompts.size();
   json["prompts_skipped"] = results.skipped.size();
@@ -141,8 +143,7 @@ Json BenchJson(const BenchResults& results, const Flags& flags) {
     for (const Section& section : Categories(results)) {
       summary["categories"][section.category] = SummaryJson(results, method, section);
     }
-    json["methods"][std::string(DraftMethodName(results.methods[method].method))] =
-        std::move(summary);
+    json["methods"][MethodLabel(results.methods[method])] = std::move(summary);
   }
   json["mismatches"] = Json::array();
   for (const Mismatch& mismatch : results.mismatches) {
@@ -155,7 +156,7 @@ std::string MismatchLine(const BenchResults& results, const Mismatch& mismatch) 
   const Difference& difference = mismatch.difference;
   const std::string where =
       fmt::format("{}, {}, round {}", results.prompts[mismatch.prompt].prompt.id,
-                  DraftMethodName(results.methods[mismatch.method].method), mismatch.round + 1);
+                  MethodLabel(results.methods[mismatch.method]), mismatch.round + 1);
   if (difference.text_only) return where + ": same tokens, but text or finish reason differ";
   return fmt::format("{}: token {} is {} instead of {}", where, difference.position,
                      TokenText(difference.got), TokenText(difference.expected));

@@ -11,23 +11,6 @@ struct RoundSums {
   int64_t tokens_after_first = 0;
 };
 
-void AddCounts(const SpeculationStats& stats, SpeculationStats& total) {
-  total.method = stats.method;
-  total.drafts += stats.drafts;
-  total.draft_tokens += stats.draft_tokens;
-  total.accepted_tokens += stats.accepted_tokens;
-  total.target_passes += stats.target_passes;
-  total.decode_tokens += stats.decode_tokens;
-  total.drafter_errors += stats.drafter_errors;
-  total.draft_seconds += stats.draft_seconds;
-  if (total.accepted_per_position.size() < stats.accepted_per_position.size()) {
-    total.accepted_per_position.resize(stats.accepted_per_position.size());
-  }
-  for (size_t depth = 0; depth < stats.accepted_per_position.size(); ++depth) {
-    total.accepted_per_position[depth] += stats.accepted_per_position[depth];
-  }
-}
-
 }  // namespace
 
 std::optional<Difference> CompareOutputs(const RequestOutput& expected, const RequestOutput& got) {
@@ -73,7 +56,7 @@ MethodSummary Summarise(const std::vector<BenchGroup>& groups, size_t method,
     }
     ttft.push_back(sample.prefill_seconds * 1e3);
     wall += sample.wall_seconds;
-    AddCounts(sample.speculation, summary.total);
+    summary.total.Add(sample.speculation);
     ++summary.answers;
   }
   std::vector<double> rates, speedups;

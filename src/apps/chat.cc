@@ -80,7 +80,7 @@ Result<int> ChatCommand(const Flags& flags, Context& context) {
                              "input",
                              flags.json ? "--json" : "--raw")};
   }
-  HUNCH_ASSIGN_OR_RETURN(const auto speculation, SpeculationOf(flags, DraftMethod::kNone));
+  HUNCH_ASSIGN_OR_RETURN(const auto speculation, SpeculationOf(flags));
   HUNCH_ASSIGN_OR_RETURN(auto llm, LoadModelFor(flags, speculation, context));
   if (!llm->has_chat_template()) return llm->EncodeChat(StartOfChat(flags)).error();
   context.console.err << "Chat with " << flags.model << "; /clear forgets, /exit leaves.\n";

@@ -34,7 +34,7 @@ struct DemoAnswer {
 
 Result<DemoAnswer> Answer(Llm& llm, std::span<const TokenId> tokens, const SamplingParams& params,
                           const SpeculativeConfig& speculation, Context& context) {
-  const bool speculates = speculation.method != DraftMethod::kNone;
+  const bool speculates = !speculation.method.none();
   context.console.out << (speculates ? fmt::format("--- with speculation: {} ---\n",
                                                    DraftMethodName(speculation.method))
                                      : "--- plain decoding ---\n")
@@ -65,7 +65,7 @@ std::string ClosingLine(const DemoAnswer& plain, const DemoAnswer& guessed, bool
 }  // namespace
 
 Result<int> DemoCommand(const Flags& flags, Context& context) {
-  HUNCH_ASSIGN_OR_RETURN(const auto speculation, SpeculationOf(flags, DraftMethod::kNgram));
+  HUNCH_ASSIGN_OR_RETURN(const auto speculation, SpeculationOf(flags));
   std::string prompt = context.demo_prompt;
   if (!flags.words.empty()) prompt = flags.words[0];
   if (prompt.empty()) prompt = kBuiltInPrompt;

@@ -51,14 +51,13 @@ Status SetKvType(Flags& flags, std::string_view value) {
 
 Status SetSpeculation(Flags& flags, std::string_view value) {
   HUNCH_ASSIGN_OR_RETURN(flags.speculation, ParseSpeculationFlag(value));
-  flags.speculation_given = true;
   return Ok{};
 }
 
 Status SetMethods(Flags& flags, std::string_view value) {
-  std::vector<DraftMethod> methods;
+  std::vector<MethodChoice> methods;
   HUNCH_RETURN_IF_ERROR(ForEachPart(value, [&](std::string_view name) -> Status {
-    HUNCH_ASSIGN_OR_RETURN(const DraftMethod method, ParseDraftMethod(name));
+    HUNCH_ASSIGN_OR_RETURN(const MethodChoice method, ParseMethodChoice(name));
     if (std::find(methods.begin(), methods.end(), method) == methods.end()) {
       methods.push_back(method);
     }
@@ -172,7 +171,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, kNoLimit, f.per_category); }},
   {"--rounds", "", "N", "3", "how often every method answers every prompt", FlagGroup::kBench, kBench,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, 10000, f.rounds); }},
-  {"--methods", "", "LIST", "none,ngram", "methods to compare, by commas; 'none' always runs", FlagGroup::kBench, kBench, SetMethods},
+  {"--methods", "", "LIST", "none,auto", "methods to compare, by commas, each alone or as METHOD:N (N guesses a step) or METHOD:threshold; 'none' always runs", FlagGroup::kBench, kBench, SetMethods},
   {"--rows", "", "LIST", "1,2,3,4,5,6,8,12,16,32,128", "rows of the passes to time, by commas, 1 to 256", FlagGroup::kBench, kRows,
    [](Flags& f, std::string_view v) { return SetInts(v, 1, kMostBenchRows, f.rows); }},
   {"--context", "", "LIST", "512", "tokens before a pass, by commas", FlagGroup::kBench, kRows,
@@ -182,7 +181,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
   {"--repeat", "", "N", "7", "how often everything is timed, in turn; at least 5", FlagGroup::kBench, kRows,
    [](Flags& f, std::string_view v) { return ReadInt(v, 5, 10000, f.repeats); }},
 
-  {"--speculative-config", "", "JSON", "none; demo: ngram", "{\"method\": none|ngram|draft_model|ngram+draft_model, \"model\": PATH of the draft model, \"num_speculative_tokens\": 4, \"prompt_lookup_max\": 4, \"prompt_lookup_min\": 2}", FlagGroup::kSpeculation, kGenerate, SetSpeculation},
+  {"--speculative-config", "", "JSON", "{\"method\": \"auto\"}", "how to guess ahead: \"method\" is none, auto, or drafters joined by '+' (ngram, suffix, ngram_cache, token_recycling, lookahead, draft_model); \"model\": GGUF of the draft model; \"num_speculative_tokens\": N for N guesses a step instead of as many as pay; \"policy\": goodput, fixed or threshold; see README", FlagGroup::kSpeculation, kGenerate, SetSpeculation},
 
   {"--max-tokens", "", "N", "-1: until the context is full; bench, demo: 128", "most tokens of the answer", FlagGroup::kSampling, kGenerate, SetMaxTokens},
   {"--min-tokens", "", "N", "0", "no end token before this many tokens", FlagGroup::kSampling, kGenerate,

@@ -33,7 +33,6 @@ struct Flags {
   KvType kv_cache_dtype = KvType::kF16;
 
   SpeculationFlag speculation;
-  bool speculation_given = false;
   SamplingParams sampling;        // its max_tokens is not filled: defaults differ by subcommand
   std::optional<int> max_tokens;  // -1: until the context is full
 
@@ -44,10 +43,10 @@ struct Flags {
   bool json = false;
   bool parse_special = false;  // tokenize
 
-  std::vector<std::string> prompt_files;            // bench
-  int per_category = 0;                             // bench; 0: all
-  int rounds = 3;                                   // bench
-  std::optional<std::vector<DraftMethod>> methods;  // bench
+  std::vector<std::string> prompt_files;             // bench
+  int per_category = 0;                              // bench; 0: all
+  int rounds = 3;                                    // bench
+  std::optional<std::vector<MethodChoice>> methods;  // bench
 
   std::vector<int> contexts = {512};                               // bench rows
   std::vector<int> rows = {1, 2, 3, 4, 5, 6, 8, 12, 16, 32, 128};  // bench rows

@@ -29,8 +29,7 @@ Result<std::unique_ptr<Llm>> LoadModel(const Flags& flags, const std::string& dr
   return context.load(options);
 }
 
-Result<SpeculativeConfig> SpeculationOf(const Flags& flags, DraftMethod fallback) {
-  if (!flags.speculation_given) return SpeculationFlag{}.For(fallback);
+Result<SpeculativeConfig> SpeculationOf(const Flags& flags) {
   auto config = SingleMethod(flags.speculation);
   if (config.ok()) return config;
   return Error{config.error().code,
@@ -39,7 +38,7 @@ Result<SpeculativeConfig> SpeculationOf(const Flags& flags, DraftMethod fallback
 
 Result<std::unique_ptr<Llm>> LoadModelFor(const Flags& flags, const SpeculativeConfig& speculation,
                                           const Context& context) {
-  return LoadModel(flags, NeedsDraftModel(speculation.method) ? speculation.model : "", context);
+  return LoadModel(flags, speculation.UsesDraftModel() ? speculation.model : "", context);
 }
 
 Json StartOfChat(const Flags& flags) {

@@ -20,8 +20,8 @@ LlmOptions ModelOptions(const Flags& flags);
 Result<std::unique_ptr<Llm>> LoadModel(const Flags& flags, const std::string& draft_model,
                                        const Context& context);
 
-// What --speculative-config says, or `fallback` when it was not given.
-Result<SpeculativeConfig> SpeculationOf(const Flags& flags, DraftMethod fallback);
+// What --speculative-config says; `auto` when it was not given.
+Result<SpeculativeConfig> SpeculationOf(const Flags& flags);
 
 // The model, and the draft model if `speculation` uses one.
 Result<std::unique_ptr<Llm>> LoadModelFor(const Flags& flags, const SpeculativeConfig& speculation,

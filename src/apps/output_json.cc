@@ -27,6 +27,32 @@ Json RatioJson(double numerator, double denominator) {
   return denominator > 0 ? Json(numerator / denominator) : Json(nullptr);
 }
 
+Json CostsJson(const SpeculationStats& stats) {
+  Json json;
+  json["draft_ms"] = stats.draft_seconds * 1e3;
+  json["target_ms"] = stats.target_seconds * 1e3;
+  json["draft_throughput"] = RatioJson(stats.draft_tokens, stats.draft_seconds);
+  json["target_throughput"] = RatioJson(stats.decode_tokens, stats.target_seconds);
+  json["speedup_estimate"] =
+      RatioJson(stats.plain_seconds, stats.target_seconds + stats.draft_seconds);
+  json["return_on_drafting"] = RatioJson(
+      stats.plain_seconds - stats.target_seconds - stats.draft_seconds, stats.draft_seconds);
+  json["fallbacks"] = stats.fallbacks;
+  json["probes"] = stats.probes;
+  json["drafters"] = Json::object();
+  for (const DrafterStats& drafter : stats.drafters) {
+    json["drafters"][drafter.name] = {
+        {"drafts", drafter.trees},
+        {"draft_tokens", drafter.draft_tokens},
+        {"accepted_tokens", drafter.accepted_tokens},
+        {"acceptance_rate", RatioJson(drafter.accepted_tokens, drafter.draft_tokens)},
+        {"passes", drafter.passes},
+        {"ms", drafter.seconds * 1e3},
+        {"failures", drafter.failures}};
+  }
+  return json;
+}
+
 Json SpeculationJson(const SpeculationStats& stats) {
   Json json;
   json["method"] = DraftMethodName(stats.method);
@@ -39,6 +65,7 @@ Json SpeculationJson(const SpeculationStats& stats) {
   json["target_passes"] = stats.target_passes;
   json["tokens_per_pass"] = stats.tokens_per_pass();
   json["drafter_errors"] = stats.drafter_errors;
+  json.update(CostsJson(stats));
   return json;
 }
 

@@ -10,6 +10,8 @@ namespace hunch {
 // A ratio that there is none of (no drafts, no time) is null, never NaN or a made-up number.
 Json RatioJson(double numerator, double denominator);
 
+// What drafting cost and brought, by drafter; part of SpeculationJson.
+Json CostsJson(const SpeculationStats& stats);
 Json SpeculationJson(const SpeculationStats& stats);
 // With "logprobs" when the output has them.
 Json OutputJson(const RequestOutput& output, const Tokenizer& tokenizer, double load_seconds);

@@ -38,7 +38,7 @@ Result<int> RunCommand(const Flags& flags, Context& context) {
         ErrorCode::kInvalidArgument,
         "no prompt, or an empty one; give it as an argument, by --file or on standard input"};
 
-  HUNCH_ASSIGN_OR_RETURN(const auto speculation, SpeculationOf(flags, DraftMethod::kNone));
+  HUNCH_ASSIGN_OR_RETURN(const auto speculation, SpeculationOf(flags));
   HUNCH_ASSIGN_OR_RETURN(auto llm, LoadModelFor(flags, speculation, context));
   HUNCH_ASSIGN_OR_RETURN(const auto tokens, EncodePrompt(*llm, flags, prompt));
   context.interrupts.Arm();

@@ -6,12 +6,14 @@
 #include <limits>
 
 #include "apps/json_text.h"
+#include "apps/numbers.h"
 
 namespace hunch {
 namespace {
 
 constexpr std::string_view kKeys =
-    "method, model, num_speculative_tokens, prompt_lookup_max, prompt_lookup_min";
+    "method, model, num_speculative_tokens, policy, acceptance_warning, prompt_lookup_max, "
+    "prompt_lookup_min, lookahead_window, lookahead_ngram, lookahead_guesses, ngram_cache";
 
 Error WrongType(std::string_view key, std::string_view expected, const Json& value) {
   return {ErrorCode::kInvalidArgument,
@@ -50,11 +52,44 @@ Status ReadMethod(const Json& value, std::optional<DraftMethod>& out) {
   return Ok{};
 }
 
+Status ReadPolicy(const Json& value, SpeculationPolicy& out) {
+  std::string name;
+  HUNCH_RETURN_IF_ERROR(ReadString("policy", value, name));
+  if (name == "goodput") {
+    out = SpeculationPolicy::kGoodput;
+  } else if (name == "fixed") {
+    out = SpeculationPolicy::kFixed;
+  } else if (name == "threshold") {
+    out = SpeculationPolicy::kThreshold;
+  } else {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("unknown policy '{}': use goodput, fixed or threshold", name)};
+  }
+  return Ok{};
+}
+
+Status ReadShare(std::string_view key, const Json& value, float& out) {
+  if (!value.is_number()) return WrongType(key, "a number", value);
+  const double share = value.get<double>();
+  if (!(share >= 0 && share <= 1)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("\"{}\" is {}; give a number from 0 to 1", key, value.dump())};
+  }
+  out = static_cast<float>(share);
+  return Ok{};
+}
+
 Status ReadKey(std::string_view key, const Json& value, SpeculationFlag& flag) {
   SpeculativeConfig& fields = flag.fields;
   if (key == "method") return ReadMethod(value, flag.method);
   if (key == "model") return ReadString(key, value, fields.model);
   if (key == "num_speculative_tokens") return ReadCount(key, value, fields.num_speculative_tokens);
+  if (key == "policy") return ReadPolicy(value, fields.policy);
+  if (key == "acceptance_warning") return ReadShare(key, value, fields.acceptance_warning);
+  if (key == "lookahead_window") return ReadCount(key, value, fields.lookahead_window);
+  if (key == "lookahead_ngram") return ReadCount(key, value, fields.lookahead_ngram);
+  if (key == "lookahead_guesses") return ReadCount(key, value, fields.lookahead_guesses);
+  if (key == "ngram_cache") return ReadString(key, value, fields.ngram_cache);
   if (key == "prompt_lookup_max") return ReadCount(key, value, fields.prompt_lookup_max);
   if (key == "prompt_lookup_min") return ReadCount(key, value, fields.prompt_lookup_min);
   return Error{ErrorCode::kInvalidArgument,
@@ -63,9 +98,31 @@ Status ReadKey(std::string_view key, const Json& value, SpeculationFlag& flag) {
 
 }  // namespace
 
-SpeculativeConfig SpeculationFlag::For(DraftMethod chosen) const {
+Result<MethodChoice> ParseMethodChoice(std::string_view text) {
+  MethodChoice choice;
+  const size_t colon = text.find(':');
+  HUNCH_ASSIGN_OR_RETURN(choice.method, ParseDraftMethod(text.substr(0, colon)));
+  if (colon == std::string_view::npos) return choice;
+  const std::string_view setting = text.substr(colon + 1);
+  if (choice.method.none()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("'{}': none guesses nothing, so it takes no setting", text)};
+  }
+  choice.threshold = setting == "threshold";
+  if (!choice.threshold) HUNCH_RETURN_IF_ERROR(ReadInt(setting, 1, 64, choice.guesses));
+  return choice;
+}
+
+SpeculativeConfig SpeculationFlag::For(const DraftMethod& chosen) const {
   SpeculativeConfig config = fields;
   config.method = chosen;
+  return config;
+}
+
+SpeculativeConfig SpeculationFlag::For(const MethodChoice& chosen) const {
+  SpeculativeConfig config = For(chosen.method);
+  if (chosen.guesses > 0) config.num_speculative_tokens = chosen.guesses;
+  if (chosen.threshold) config.policy = SpeculationPolicy::kThreshold;
   return config;
 }
 
@@ -89,13 +146,17 @@ Result<SpeculationFlag> ParseSpeculationFlag(std::string_view json) {
     fields.prompt_lookup_max = std::max(fields.prompt_lookup_min, fields.prompt_lookup_max);
   }
   // Without a method only the numbers can be judged, which `ngram` does with no draft model.
-  HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(flag.For(DraftMethod::kNgram)));
+  HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(flag.For(DraftMethod())));
   return flag;
 }
 
 Status CheckMethod(const SpeculativeConfig& config) {
   HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(config));
-  if (NeedsDraftModel(config.method) && config.model.empty()) {
+  if (config.method.Has(DrafterKind::kNgramCache) && config.ngram_cache.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "method ngram_cache needs \"ngram_cache\", a file that `hunch ngram build` wrote"};
+  }
+  if (config.NeedsDraftModel() && config.model.empty()) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("method {} needs \"model\", the GGUF file of a draft model",
                              DraftMethodName(config.method))};
@@ -104,13 +165,18 @@ Status CheckMethod(const SpeculativeConfig& config) {
 }
 
 Result<SpeculativeConfig> SingleMethod(const SpeculationFlag& flag) {
-  if (!flag.method && flag.fields.model.empty()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "\"method\" is missing; give none, ngram, draft_model or ngram+draft_model"};
-  }
-  const SpeculativeConfig config = flag.For(flag.method.value_or(DraftMethod::kDraftModel));
+  const DraftMethod fallback =
+      flag.fields.model.empty() ? DraftMethod::Auto() : DraftMethod(DrafterKind::kDraftModel);
+  const SpeculativeConfig config = flag.For(flag.method.value_or(fallback));
   HUNCH_RETURN_IF_ERROR(CheckMethod(config));
   return config;
+}
+
+std::string MethodLabel(const SpeculativeConfig& config) {
+  const std::string name = DraftMethodName(config.method);
+  if (config.policy == SpeculationPolicy::kThreshold) return name + ":threshold";
+  if (config.method.none() || config.num_speculative_tokens == 0) return name;
+  return fmt::format("{}:{}", name, config.num_speculative_tokens);
 }
 
 }  // namespace hunch

@@ -12,7 +12,7 @@ std::string StatsLine(const RequestOutput& output) {
   std::string line = fmt::format("{} token{}", tokens, tokens == 1 ? "" : "s");
   // The first token comes with the prompt's pass, so one alone has no rate.
   if (tokens > 1) line += fmt::format(", {:.1f} tokens/s", DecodeRate(output));
-  if (stats.method == DraftMethod::kNone) return line + "; no speculation";
+  if (stats.method.none()) return line + "; no speculation";
   line += fmt::format("; {}: {} of {} guesses accepted", DraftMethodName(stats.method),
                       stats.accepted_tokens, stats.draft_tokens);
   if (stats.draft_tokens > 0) line += fmt::format(" ({:.1f} %)", 100 * stats.acceptance_rate());

@@ -48,6 +48,7 @@ Result<Logits> DraftModel::Read(std::span<const TokenId> prefix) {
                                .parents = {},
                                .logits_from = static_cast<int>(last ? count - 1 : count)};
     logits = model_.Forward({&rows, 1});
+    ++passes_;
     reservation->Commit(static_cast<int>(count));
     read_.insert(read_.end(), prefix.begin() + kept, prefix.begin() + kept + count);
     kept += count;

@@ -27,6 +27,8 @@ class DraftModel : public Drafter {
                  DraftTree& tree) override;
   void Observe(const Observation&) override {}
   void Forget() override;
+  bool makes_passes() const override { return true; }
+  int64_t passes() const override { return passes_; }
 
  private:
   // Makes the KV hold exactly `prefix` and returns the logits after its last token.
@@ -39,6 +41,7 @@ class DraftModel : public Drafter {
   BlockTable table_;
   std::vector<TokenId> read_;  // the tokens whose KV table_ holds
   std::optional<Sampler> sampler_;
+  int64_t passes_ = 0;
   std::vector<TokenId> path_;  // scratch: committed tokens and this step's guesses
   std::vector<Candidate> best_;
 };

@@ -1,6 +1,7 @@
 // The Drafter interface: four verbs. A drafter influences the output only through the tree that it
 // hands over, and the target checks every node: a wrong, slow, empty or failing one costs time,
-// never text. One drafter serves one sequence at a time. Not thread safe.
+// never text. What it proposes depends on the prefix, the noise and what it observed. One drafter
+// serves one sequence at a time. Not thread safe.
 #ifndef HUNCH_DRAFT_DRAFTER_H_
 #define HUNCH_DRAFT_DRAFTER_H_
 
@@ -47,10 +48,10 @@ class Drafter {
   virtual void Forget() = 0;
   // How many of the target's likeliest tokens it wants to see after each row of a pass.
   virtual int top_wanted() const { return 0; }
-  // Passes of a model of its own, since it was made.
+  // Whether it runs a model of its own, which costs far more than looking something up; and how many
+  // passes that was since the drafter was made.
+  virtual bool makes_passes() const { return false; }
   virtual int64_t passes() const { return 0; }
-  // Parts of it that failed during this sequence while others went on.
-  virtual int64_t part_failures() const { return 0; }
 };
 
 }  // namespace hunch

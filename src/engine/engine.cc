@@ -6,7 +6,7 @@
 #include <chrono>
 #include <optional>
 
-#include "base/log.h"
+#include "sampling/top_tokens.h"
 
 namespace hunch {
 namespace {
@@ -36,6 +36,7 @@ struct Engine::Active {
   std::vector<TokenId> tokens;  // committed: prompt and output
   BlockTable table;             // KV of a prefix of them
   Sampler sampler;
+  std::optional<Speculator> speculator;  // none: plain decoding
   int tokens_left = 0;
   FinishReason reason = FinishReason::kNone;
   EngineStats stats;
@@ -53,7 +54,10 @@ struct Engine::Work {
 };
 
 Engine::Engine(Target& target, EngineOptions options)
-    : target_(target), options_(std::move(options)), pool_(options_.kv_blocks) {
+    : target_(target),
+      options_(std::move(options)),
+      pool_(options_.kv_blocks),
+      budget_(CostCurve(options_.pass_times)) {
   // Otherwise a lone sequence could be preempted for ever.
   HUNCH_CHECK_GE(pool_.capacity() * kSlotsPerBlock, options_.max_model_len);
 }
@@ -88,14 +92,24 @@ Result<Engine::RequestId> Engine::Submit(EngineRequest request) {
   if (params.max_tokens >= 0) {
     sequence->tokens_left = std::min(sequence->tokens_left, params.max_tokens);
   }
-  if (Drafter* drafter = sequence->request.drafter.get()) {
-    const Status started = drafter->Start(sequence->tokens, params);
-    if (!started.ok()) DropDrafter(*sequence, started.error().message);
-  }
   if (sequence->tokens_left == 0) sequence->reason = FinishReason::kLength;
   const RequestId id = sequence->id;
   active_.push_back(std::move(sequence));
+  EngineRequest& submitted = active_.back()->request;
+  if (!submitted.drafters.empty()) {
+    SetDrafters(id, std::move(submitted.drafters), submitted.budget);
+  }
   return id;
+}
+
+void Engine::SetDrafters(RequestId id, std::vector<std::unique_ptr<Drafter>> drafters,
+                         const BudgetOptions& budget) {
+  Active& sequence = Find(id);
+  if (sequence.over()) return;
+  RetireDrafters(sequence);
+  if (drafters.empty()) return;
+  sequence.speculator.emplace(budget_, budget, options_.vocab_size, std::move(drafters));
+  sequence.speculator->Start(sequence.request.prompt, sequence.request.params);
 }
 
 bool Engine::Step() {
@@ -105,8 +119,8 @@ bool Engine::Step() {
     if (sequence->over()) continue;
     running_.push_back(sequence.get());
     // The first token is the prompt's pass, even where the prompt's last chunk is one row.
-    const bool may_guess = sequence->request.drafter && sequence->output_tokens() > 0;
-    const int guesses = may_guess ? sequence->request.num_speculative_tokens : 0;
+    const bool may_guess = sequence->speculator && sequence->output_tokens() > 0;
+    const int guesses = may_guess ? sequence->speculator->max_nodes() : 0;
     snapshots_.push_back({static_cast<int>(sequence->tokens.size()), sequence->table.committed(),
                           sequence->tokens_left, guesses});
   }
@@ -114,58 +128,53 @@ bool Engine::Step() {
   const ForwardLimits& limits = target_.limits();
   PlanStep(snapshots_, {limits.max_rows, limits.max_logit_rows}, plan_);
   HUNCH_CHECK(!plan_.empty());
-
-  while (works_.size() < plan_.size()) {
-    works_.push_back(std::make_unique<Work>());
-    works_.back()->verdict.prefix.reserve(options_.max_model_len);
-  }
-  batch_.clear();
-  taking_part_.clear();
-  for (size_t i = 0; i < plan_.size(); ++i) {
-    Work& work = *works_[i];
-    work.sequence = running_[plan_[i].sequence];
-    work.share = plan_[i];
-    Propose(*work.sequence, work.share, work.tree);
-    if (!ReserveAndLay(work)) continue;
-    batch_.push_back(work.rows);
-    taking_part_.push_back(&work);
-  }
+  ProposeAndReserve();
   if (batch_.empty()) {
     Preempt();
     return true;
   }
+  const auto start = std::chrono::steady_clock::now();
   Logits logits = target_.Forward(batch_);
+  const double seconds = SecondsSince(start);
+  const bool decoding = std::all_of(taking_part_.begin(), taking_part_.end(), [](const Work* work) {
+    return work->share.logits && work->share.rows == 1;
+  });
+  if (decoding) budget_.ObservePass(rows_, seconds);
   for (Work* work : taking_part_) {
     const size_t rows = work->rows.tokens.size() - work->rows.logits_from;
-    AcceptAndCommit(*work, logits);
+    AcceptAndCommit(*work, logits, seconds);
     logits.rows += rows * target_.vocab();
     logits.maxima += rows * LogitBlocks(target_.vocab());
   }
   return true;
 }
 
-void Engine::Propose(Active& sequence, const StepShare& share, DraftTree& tree) {
-  tree.clear();
-  if (sequence.request.drafter == nullptr || share.max_nodes == 0) return;
-  const auto start = std::chrono::steady_clock::now();
-  const ProposeLimits limits = {
-      .max_nodes = share.max_nodes, .max_depth = share.max_depth, .min_path_probability = 0};
-  const Status proposed = sequence.request.drafter->Propose(sequence.tokens, limits, tree);
-  sequence.stats.draft_seconds += SecondsSince(start);
-  if (!proposed.ok()) {
-    DropDrafter(sequence, proposed.error().message);
-    tree.clear();
+void Engine::ProposeAndReserve() {
+  while (works_.size() < plan_.size()) {
+    works_.push_back(std::make_unique<Work>());
+    works_.back()->verdict.prefix.reserve(options_.max_model_len);
   }
-  trimmer_.Trim(limits.max_nodes, limits.max_depth, options_.vocab_size, tree);
-}
-
-void Engine::DropDrafter(Active& sequence, const std::string& why) {
-  LogWarning(
-      fmt::format("drafter {} failed and is off for this request, whose text does not change: {}",
-                  sequence.request.drafter->name(), why));
-  ++sequence.stats.drafter_errors;
-  sequence.request.drafter->Forget();
-  sequence.request.drafter.reset();
+  batch_.clear();
+  taking_part_.clear();
+  rows_ = 0;
+  for (const StepShare& share : plan_) rows_ += share.rows;
+  for (size_t i = 0; i < plan_.size(); ++i) {
+    Work& work = *works_[i];
+    work.sequence = running_[plan_[i].sequence];
+    work.share = plan_[i];
+    work.tree.clear();
+    if (work.share.max_nodes > 0) {
+      work.sequence->speculator->Propose(
+          work.sequence->tokens, {rows_, work.share.max_nodes, work.share.max_depth}, work.tree);
+    }
+    if (!ReserveAndLay(work)) {
+      rows_ -= work.share.rows;
+      continue;
+    }
+    rows_ += work.tree.size();
+    batch_.push_back(work.rows);
+    taking_part_.push_back(&work);
+  }
 }
 
 // Lays out the rows of one sequence: unread committed tokens as a chain, then the tree.
@@ -206,7 +215,7 @@ void Engine::Preempt() {
   HUNCH_CHECK(false) << "no sequence fits into " << pool_.capacity() << " KV blocks";
 }
 
-void Engine::AcceptAndCommit(Work& work, const Logits& logits) {
+void Engine::AcceptAndCommit(Work& work, const Logits& logits, double pass_seconds) {
   Active& sequence = *work.sequence;
   const int unread = work.share.rows;
   if (!work.share.logits) {
@@ -218,47 +227,76 @@ void Engine::AcceptAndCommit(Work& work, const Logits& logits) {
                            LogitBlocks(target_.vocab())};
   Verdict& verdict = work.verdict;
   AcceptCoupled(work.tree, rows, sequence.tokens, sequence.sampler, verdict);
-  const bool first_token = sequence.output_tokens() == 0;
 
   const size_t before = sequence.tokens.size();
   for (size_t i = 0; i < verdict.tokens.size() && !sequence.over(); ++i) {
     CommitToken(sequence, verdict.tokens[i], i < verdict.path.size());
   }
   const size_t committed = sequence.tokens.size() - before;
-  const size_t kept = std::min(committed, verdict.path.size());
+  verdict.path.resize(std::min(committed, verdict.path.size()));
   const int base = sequence.table.committed() + unread;
-  for (size_t i = 0; i < kept; ++i) {
+  for (size_t i = 0; i < verdict.path.size(); ++i) {
     target_.MoveSlot(sequence.table.blocks(), base + verdict.path[i], base + static_cast<int>(i));
   }
-  work.reservation->Commit(unread + static_cast<int>(kept));
+  work.reservation->Commit(unread + static_cast<int>(verdict.path.size()));
   work.reservation.reset();
 
-  EngineStats& stats = sequence.stats;
+  Count(work, committed, pass_seconds);
+  Learn(work, rows, committed, pass_seconds);
+  if (sequence.over()) Release(sequence);
+}
+
+void Engine::Count(const Work& work, size_t committed, double pass_seconds) {
+  EngineStats& stats = work.sequence->stats;
+  const bool first_token = work.sequence->output_tokens() == static_cast<int>(committed);
   if (!first_token) {
     ++stats.target_passes;
     stats.decode_tokens += committed;
+    stats.target_seconds += pass_seconds;
+    stats.plain_seconds += committed * budget_.PassSeconds(1);
   }
-  if (!work.tree.empty()) {
-    ++stats.drafts;
-    stats.draft_tokens += work.tree.size();
-    stats.accepted_tokens += kept;
-    if (stats.accepted_per_position.size() < kept) stats.accepted_per_position.resize(kept);
-    for (size_t depth = 0; depth < kept; ++depth) ++stats.accepted_per_position[depth];
+  if (work.tree.empty()) return;
+  const std::vector<int32_t>& path = work.verdict.path;
+  ++stats.drafts;
+  stats.draft_tokens += work.tree.size();
+  stats.accepted_tokens += path.size();
+  std::vector<int64_t>& positions = stats.accepted_per_position;
+  if (positions.size() < path.size()) positions.resize(path.size());
+  for (size_t depth = 0; depth < path.size(); ++depth) ++positions[depth];
+}
+
+// Tells the drafters and the budget what became of the step.
+void Engine::Learn(const Work& work, const LogitsRows& rows, size_t committed,
+                   double pass_seconds) {
+  Active& sequence = *work.sequence;
+  if (!sequence.speculator) return;
+  const int wanted = sequence.speculator->top_wanted();
+  top_.resize(static_cast<size_t>(work.tree.size() + 1) * wanted);
+  for (int row = 0; wanted > 0 && row <= work.tree.size(); ++row) {
+    TopTokens(rows.row(row), wanted, std::span(top_).subspan(row * wanted, wanted));
   }
-  if (sequence.over()) {
-    Release(sequence);
-  } else if (sequence.request.drafter) {
-    sequence.request.drafter->Observe({work.tree, verdict.path, sequence.tokens});
-  }
+  const Observation step = {work.tree, work.verdict.path, sequence.tokens, top_, wanted};
+  sequence.speculator->Learn(step, std::span(sequence.tokens).last(committed), rows_, pass_seconds);
 }
 
 // Gives back what a finished sequence holds, all but its result.
 void Engine::Release(Active& sequence) {
-  if (sequence.request.drafter) {
-    sequence.stats.drafter_errors += sequence.request.drafter->part_failures();
-    sequence.request.drafter->Forget();
-  }
+  RetireDrafters(sequence);
   sequence.table.Clear();
+}
+
+void Engine::RetireDrafters(Active& sequence) {
+  if (!sequence.speculator) return;
+  sequence.speculator->Forget();
+  EngineStats& stats = sequence.stats;
+  for (const DrafterStats& drafter : sequence.speculator->stats()) {
+    stats.drafter_errors += drafter.failures;
+    stats.draft_seconds += drafter.seconds;
+    stats.drafters.push_back(drafter);
+  }
+  stats.fallbacks += sequence.speculator->budget().fallbacks();
+  stats.probes += sequence.speculator->budget().probes();
+  sequence.speculator.reset();
 }
 
 // The one stop machine. The earliest event wins; at the same token, a stop wins over a limit.
@@ -280,18 +318,22 @@ void Engine::CommitToken(Active& sequence, const TokenChoice& choice, bool guess
   }
 }
 
-std::unique_ptr<EngineResult> Engine::Take(RequestId id) {
+Engine::Active& Engine::Find(RequestId id) {
   const auto it = std::find_if(active_.begin(), active_.end(),
                                [&](const auto& sequence) { return sequence->id == id; });
   HUNCH_CHECK(it != active_.end()) << "request " << id << " is unknown";
-  Active& sequence = **it;
+  return **it;
+}
+
+std::unique_ptr<EngineResult> Engine::Take(RequestId id) {
+  Active& sequence = Find(id);
   if (!sequence.over()) return nullptr;
   auto result = std::make_unique<EngineResult>();
   result->tokens = std::move(sequence.tokens);
   result->prompt_tokens = sequence.request.prompt.size();
   result->reason = sequence.reason;
   result->stats = std::move(sequence.stats);
-  active_.erase(it);
+  std::erase_if(active_, [&](const auto& other) { return other.get() == &sequence; });
   return result;
 }
 

@@ -12,14 +12,15 @@
 
 #include "base/result.h"
 #include "draft/drafter.h"
+#include "engine/speculator.h"
 #include "hunch/sampling_params.h"
 #include "kv/block_pool.h"
 #include "model/target.h"
 #include "sampling/sampler.h"
+#include "sched/budget.h"
 #include "sched/plan.h"
 #include "seq/types.h"
 #include "verify/accept.h"
-#include "verify/trim_tree.h"
 
 namespace hunch {
 
@@ -39,20 +40,25 @@ using CommitFilter = std::function<FilterAnswer(const CommittedToken&)>;
 struct EngineRequest {
   std::vector<TokenId> prompt;
   SamplingParams params;
-  std::unique_ptr<Drafter> drafter;  // null: plain decoding, no drafting code runs
-  int num_speculative_tokens = 0;
+  std::vector<std::unique_ptr<Drafter>> drafters;  // none: plain decoding, no drafting code runs
+  BudgetOptions budget;
   CommitFilter filter;  // may be empty
 };
 
 struct EngineStats {          // of one request
   int64_t target_passes = 0;  // passes that gave tokens after the first one
   int64_t decode_tokens = 0;  // tokens that those passes gave
+  double target_seconds = 0;  // of those passes
+  double plain_seconds = 0;   // what as many one-row passes would have taken, by the cost curve
   int64_t drafts = 0;
   int64_t draft_tokens = 0;
   int64_t accepted_tokens = 0;
   std::vector<int64_t> accepted_per_position;  // by depth
   int64_t drafter_errors = 0;
   double draft_seconds = 0;
+  int64_t fallbacks = 0;  // times that the budget went back to plain decoding
+  int64_t probes = 0;     // steps that it spent on finding out whether guessing pays again
+  std::vector<DrafterStats> drafters;
 };
 
 struct EngineResult {
@@ -67,6 +73,7 @@ struct EngineOptions {
   int max_model_len = 0;  // tokens of a sequence, prompt and output
   int kv_blocks = 0;      // of the target's cache
   std::vector<TokenId> end_tokens;
+  std::vector<PassTime> pass_times = {{1, 1e-3}};  // what passes cost, as far as it is known
 };
 
 class Engine {
@@ -84,18 +91,26 @@ class Engine {
   // The result of a finished request, once; nullptr while it runs.
   std::unique_ptr<EngineResult> Take(RequestId id);
   void Cancel(RequestId id);
+  // Replaces the drafters of a running request, between two steps; none: it goes on plainly. Its
+  // text does not change. CHECKs that the request is known; nothing happens when it is over.
+  void SetDrafters(RequestId id, std::vector<std::unique_ptr<Drafter>> drafters,
+                   const BudgetOptions& budget);
 
+  const Budget& budget() const { return budget_; }
   const BlockPool& pool() const { return pool_; }
 
  private:
   struct Active;
   struct Work;  // one sequence's part in the current step
 
-  void Propose(Active& sequence, const StepShare& share, DraftTree& tree);
-  void DropDrafter(Active& sequence, const std::string& why);
+  Active& Find(RequestId id);
+  void ProposeAndReserve();
   bool ReserveAndLay(Work& work);
   void Preempt();
-  void AcceptAndCommit(Work& work, const Logits& logits);
+  void AcceptAndCommit(Work& work, const Logits& logits, double pass_seconds);
+  void Count(const Work& work, size_t committed, double pass_seconds);
+  void Learn(const Work& work, const LogitsRows& rows, size_t committed, double pass_seconds);
+  void RetireDrafters(Active& sequence);
   void Release(Active& sequence);
   // Appends one token through the stop machine.
   void CommitToken(Active& sequence, const TokenChoice& choice, bool guessed);
@@ -103,6 +118,7 @@ class Engine {
   Target& target_;
   EngineOptions options_;
   BlockPool pool_;
+  Budget budget_;
   RequestId next_id_ = 1;
   std::vector<std::unique_ptr<Active>> active_;  // in order of arrival
 
@@ -112,8 +128,9 @@ class Engine {
   std::vector<StepShare> plan_;
   std::vector<std::unique_ptr<Work>> works_;  // [plan_]
   std::vector<SequenceRows> batch_;           // of those that found room
-  TreeTrimmer trimmer_;
-  std::vector<Work*> taking_part_;  // [batch_]
+  std::vector<Work*> taking_part_;            // [batch_]
+  int rows_ = 0;                              // of the pass
+  std::vector<TokenId> top_;                  // [rows of a sequence][its top_wanted]
 };
 
 }  // namespace hunch

@@ -3,6 +3,7 @@
 #define HUNCH_SEQ_TYPES_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -64,6 +65,17 @@ struct DraftTree {
     laws.push_back(law);
     return size() - 1;
   }
+};
+
+// What one drafter did in one request.
+struct DrafterStats {
+  std::string name;
+  int64_t trees = 0;            // proposals with at least one node
+  int64_t draft_tokens = 0;     // of its guesses, how many were verified
+  int64_t accepted_tokens = 0;  // of those, how many were accepted
+  int64_t passes = 0;           // of a model of its own
+  double seconds = 0;
+  int64_t failures = 0;
 };
 
 struct TokenLogprob {

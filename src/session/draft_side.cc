@@ -53,6 +53,24 @@ Status DraftSide::Load(const LlmOptions& options, const SizedPlan& plan, Model& 
   return Ok{};
 }
 
+Status DraftSide::LoadBeside(const LlmOptions& options, int max_model_len, Model& target,
+                             ThreadPool& pool) {
+  LlmOptions running = options;
+  running.max_model_len = max_model_len;
+  PlannedModel planned = planned_;
+  const PlannedModel alone = {planned.file, target.config()};
+  HUNCH_ASSIGN_OR_RETURN(const SizedPlan plan,
+                         PlanMemory(running, alone, &planned, own_, pool.size()));
+  const uint64_t needed = plan.memory.draft_weights + plan.memory.draft_kv + plan.memory.scratch;
+  if (needed > plan.memory.available) {
+    return Error{ErrorCode::kResourceExhausted,
+                 fmt::format("{} needs {:.0f} MB and {:.0f} MB are free: use a smaller draft model",
+                             options.draft_model, static_cast<double>(needed) / 1e6,
+                             static_cast<double>(plan.memory.available) / 1e6)};
+  }
+  return Load(running, plan, target, pool);
+}
+
 std::unique_ptr<Drafter> DraftSide::Make(std::vector<TokenId> end_tokens) const {
   if (target_ == nullptr) return nullptr;
   return std::make_unique<DraftModel>(*target_, *pool_, vocab_size_, context_,

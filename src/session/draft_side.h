@@ -24,6 +24,9 @@ class DraftSide {
   bool own() const { return own_; }
   // After Open, once memory is planned. `target` must outlive this.
   Status Load(const LlmOptions& options, const SizedPlan& plan, Model& target, ThreadPool& pool);
+  // As Load, beside a target that runs already with a context of `max_model_len`. An error when the
+  // memory that is free now does not hold it.
+  Status LoadBeside(const LlmOptions& options, int max_model_len, Model& target, ThreadPool& pool);
   // A drafter for one request; null when there is no draft model.
   std::unique_ptr<Drafter> Make(std::vector<TokenId> end_tokens) const;
 

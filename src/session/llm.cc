@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
+#include <utility>
 
 #include "chat/chat_template.h"
 #include "chat/messages.h"
-#include "draft/chained.h"
-#include "draft/ngram.h"
 #include "session/draft_side.h"
+#include "session/make_drafters.h"
 #include "session/memory_plan.h"
 #include "session/text_side.h"
 
@@ -26,6 +27,7 @@ class LoadedLlm : public Llm {
   Result<RequestOutput> Generate(std::span<const TokenId> prompt, const SamplingParams& params,
                                  const SpeculativeConfig& speculation,
                                  const OnText& on_text) override;
+  Status SwapSpeculation(const SpeculativeConfig& config) override;
   const Tokenizer& tokenizer() const override { return *tokenizer_; }
   int max_model_len() const override { return max_model_len_; }
   int threads() const override { return pool_.size(); }
@@ -33,7 +35,6 @@ class LoadedLlm : public Llm {
 
  private:
   Status LoadTemplate();
-  Result<std::unique_ptr<Drafter>> MakeDrafter(const SpeculativeConfig& speculation);
   void AddBos(std::vector<TokenId>& tokens) const;
 
   ThreadPool pool_;
@@ -43,11 +44,38 @@ class LoadedLlm : public Llm {
   std::string template_error_ = "the model file has no chat template";
   std::unique_ptr<Model> model_;
   std::unique_ptr<ModelTarget> target_;
-  DraftSide draft_;
+  std::unique_ptr<DraftSide> draft_ = std::make_unique<DraftSide>();
   std::unique_ptr<Engine> engine_;
   int max_model_len_ = 0;
   double load_seconds_ = 0;
+  LlmOptions options_;
+  PlannedModel planned_ = {};
+
+  // Asked for while a request runs; done between two of its steps.
+  struct Swap {
+    std::vector<std::unique_ptr<Drafter>> drafters;
+    BudgetOptions budget;
+  };
+  std::optional<Swap> swap_;
+  std::unique_ptr<DraftSide> retired_;  // what drafters that are still running use
 };
+
+SpeculationStats StatsOf(const DraftMethod& method, const EngineStats& stats) {
+  return {.method = method,
+          .drafts = stats.drafts,
+          .draft_tokens = stats.draft_tokens,
+          .accepted_tokens = stats.accepted_tokens,
+          .accepted_per_position = stats.accepted_per_position,
+          .target_passes = stats.target_passes,
+          .decode_tokens = stats.decode_tokens,
+          .drafter_errors = stats.drafter_errors,
+          .fallbacks = stats.fallbacks,
+          .probes = stats.probes,
+          .draft_seconds = stats.draft_seconds,
+          .target_seconds = stats.target_seconds,
+          .plain_seconds = stats.plain_seconds,
+          .drafters = stats.drafters};
+}
 
 Status LoadedLlm::Init(const LlmOptions& options) {
   const auto start = std::chrono::steady_clock::now();
@@ -63,23 +91,25 @@ Status LoadedLlm::Init(const LlmOptions& options) {
   }
   HUNCH_RETURN_IF_ERROR(LoadTemplate());
 
-  HUNCH_RETURN_IF_ERROR(draft_.Open(options, target, *tokenizer_));
-  HUNCH_ASSIGN_OR_RETURN(const SizedPlan plan,
-                         PlanMemory(options, target, draft_.planned(), draft_.own(), pool_.size()));
+  HUNCH_RETURN_IF_ERROR(draft_->Open(options, target, *tokenizer_));
+  HUNCH_ASSIGN_OR_RETURN(const SizedPlan plan, PlanMemory(options, target, draft_->planned(),
+                                                          draft_->own(), pool_.size()));
   HUNCH_RETURN_IF_ERROR(
-      CheckFits(options, target, draft_.planned(), draft_.own(), pool_.size(), plan));
+      CheckFits(options, target, draft_->planned(), draft_->own(), pool_.size(), plan));
 
   max_model_len_ = plan.max_model_len;
   HUNCH_ASSIGN_OR_RETURN(model_, Model::Load(file_, pool_, kTargetLimits));
   HUNCH_ASSIGN_OR_RETURN(
       ModelKv kv, ModelKv::Create(model_->config(), options.kv_cache_dtype, plan.target_blocks));
   target_ = std::make_unique<ModelTarget>(*model_, std::move(kv));
-  HUNCH_RETURN_IF_ERROR(draft_.Load(options, plan, *model_, pool_));
-  engine_ =
-      std::make_unique<Engine>(*target_, EngineOptions{.vocab_size = tokenizer_->vocab_size(),
-                                                       .max_model_len = max_model_len_,
-                                                       .kv_blocks = plan.target_blocks,
-                                                       .end_tokens = tokenizer_->end_tokens()});
+  HUNCH_RETURN_IF_ERROR(draft_->Load(options, plan, *model_, pool_));
+  engine_ = std::make_unique<Engine>(*target_, EngineOptions{.vocab_size = tokenizer_->vocab_size(),
+                                                             .max_model_len = max_model_len_,
+                                                             .kv_blocks = plan.target_blocks,
+                                                             .end_tokens = tokenizer_->end_tokens(),
+                                                             .pass_times = PriorPassTimes()});
+  options_ = options;
+  planned_ = target;
   load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return Ok{};
 }
@@ -129,29 +159,6 @@ Result<std::vector<TokenId>> LoadedLlm::EncodeRaw(std::string_view text) const {
   return tokens;
 }
 
-Result<std::unique_ptr<Drafter>> LoadedLlm::MakeDrafter(const SpeculativeConfig& speculation) {
-  HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(speculation));
-  std::vector<std::unique_ptr<Drafter>> drafters;
-  if (speculation.method == DraftMethod::kNgram ||
-      speculation.method == DraftMethod::kNgramDraftModel) {
-    drafters.push_back(std::make_unique<NgramDrafter>(
-        NgramOptions{speculation.prompt_lookup_max, speculation.prompt_lookup_min}));
-  }
-  if (NeedsDraftModel(speculation.method)) {
-    auto drafter = draft_.Make(tokenizer_->end_tokens());
-    if (drafter == nullptr) {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("method {} needs a draft model: name a GGUF of the same family as "
-                               "\"model\" in --speculative-config",
-                               DraftMethodName(speculation.method))};
-    }
-    drafters.push_back(std::move(drafter));
-  }
-  if (drafters.empty()) return std::unique_ptr<Drafter>();
-  if (drafters.size() == 1) return std::move(drafters.front());
-  return std::unique_ptr<Drafter>(std::make_unique<ChainedDrafter>(std::move(drafters)));
-}
-
 Result<RequestOutput> LoadedLlm::Generate(std::span<const TokenId> prompt,
                                           const SamplingParams& params,
                                           const SpeculativeConfig& speculation,
@@ -160,34 +167,52 @@ Result<RequestOutput> LoadedLlm::Generate(std::span<const TokenId> prompt,
   EngineRequest request;
   request.prompt.assign(prompt.begin(), prompt.end());
   request.params = params;
-  HUNCH_ASSIGN_OR_RETURN(request.drafter, MakeDrafter(speculation));
-  request.num_speculative_tokens = speculation.num_speculative_tokens;
+  HUNCH_ASSIGN_OR_RETURN(request.drafters,
+                         MakeDrafters(speculation, *draft_, *tokenizer_, max_model_len_));
+  request.budget = BudgetFor(speculation);
   request.filter = [&](const CommittedToken& token) { return text.OnToken(token); };
   HUNCH_ASSIGN_OR_RETURN(const Engine::RequestId id, engine_->Submit(std::move(request)));
 
+  swap_.reset();  // of a request before this one
   std::unique_ptr<EngineResult> result;
   while ((result = engine_->Take(id)) == nullptr) {
-    if (!text.StillWanted())
+    if (!text.StillWanted()) {
       engine_->Cancel(id);
-    else
-      engine_->Step();
+      continue;
+    }
+    engine_->Step();
+    if (!swap_) continue;
+    engine_->SetDrafters(id, std::move(swap_->drafters), swap_->budget);
+    swap_.reset();
+    retired_.reset();
   }
+  retired_.reset();
   RequestOutput output;
   text.Finish(output);
   output.prompt_tokens = static_cast<int64_t>(result->prompt_tokens);
   output.finish_reason = result->reason;
   output.timings.load = load_seconds_;
-  const EngineStats& stats = result->stats;
-  output.speculation = {.method = speculation.method,
-                        .drafts = stats.drafts,
-                        .draft_tokens = stats.draft_tokens,
-                        .accepted_tokens = stats.accepted_tokens,
-                        .accepted_per_position = stats.accepted_per_position,
-                        .target_passes = stats.target_passes,
-                        .decode_tokens = stats.decode_tokens,
-                        .drafter_errors = stats.drafter_errors,
-                        .draft_seconds = stats.draft_seconds};
+  output.speculation = StatsOf(speculation.method, result->stats);
   return output;
+}
+
+Status LoadedLlm::SwapSpeculation(const SpeculativeConfig& config) {
+  std::unique_ptr<DraftSide> loaded;
+  if (config.UsesDraftModel() && !config.model.empty()) {
+    LlmOptions options = options_;
+    options.draft_model = config.model;
+    loaded = std::make_unique<DraftSide>();
+    HUNCH_RETURN_IF_ERROR(loaded->Open(options, planned_, *tokenizer_));
+    HUNCH_RETURN_IF_ERROR(loaded->LoadBeside(options, max_model_len_, *model_, pool_));
+  }
+  Swap swap;
+  HUNCH_ASSIGN_OR_RETURN(
+      swap.drafters, MakeDrafters(config, loaded ? *loaded : *draft_, *tokenizer_, max_model_len_));
+  swap.budget = BudgetFor(config);
+  // The running request's drafters still use the old side: it goes with them.
+  if (loaded) retired_ = std::exchange(draft_, std::move(loaded));
+  swap_ = std::move(swap);
+  return Ok{};
 }
 
 }  // namespace

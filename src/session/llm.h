@@ -4,6 +4,7 @@
 #ifndef HUNCH_SESSION_LLM_H_
 #define HUNCH_SESSION_LLM_H_
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -19,18 +20,65 @@
 
 namespace hunch {
 
-enum class DraftMethod { kNone, kNgram, kDraftModel, kNgramDraftModel };
-// "none", "ngram", "draft_model", "ngram+draft_model". The error lists them.
+enum class DrafterKind {
+  kNgram,
+  kSuffix,
+  kNgramCache,
+  kTokenRecycling,
+  kLookahead,
+  kDraftModel,
+};
+
+// Which drafters guess: none, those that Hunch chooses, or a list whose trees are merged.
+class DraftMethod {
+ public:
+  DraftMethod() = default;  // none
+  DraftMethod(DrafterKind kind) : drafters_{kind} {}
+  static DraftMethod Auto() {
+    DraftMethod method;
+    method.automatic_ = true;
+    return method;
+  }
+  void Add(DrafterKind kind) { drafters_.push_back(kind); }
+
+  bool none() const { return !automatic_ && drafters_.empty(); }
+  bool automatic() const { return automatic_; }
+  bool Has(DrafterKind kind) const {
+    return std::find(drafters_.begin(), drafters_.end(), kind) != drafters_.end();
+  }
+  const std::vector<DrafterKind>& drafters() const { return drafters_; }  // of a list
+  bool operator==(const DraftMethod&) const = default;
+
+ private:
+  bool automatic_ = false;
+  std::vector<DrafterKind> drafters_;
+};
+// "none", "auto", or drafters joined by '+', each once. The error lists them.
 Result<DraftMethod> ParseDraftMethod(std::string_view name);
-std::string_view DraftMethodName(DraftMethod method);
-bool NeedsDraftModel(DraftMethod method);
+std::string DraftMethodName(const DraftMethod& method);
+std::string_view DrafterKindName(DrafterKind kind);
+std::string DraftMethodChoices();  // "none, auto, or a list of ngram, ... joined by '+'"
+
+enum class SpeculationPolicy { kDefault, kGoodput, kFixed, kThreshold };
 
 struct SpeculativeConfig {
-  DraftMethod method = DraftMethod::kNone;
-  std::string model;               // GGUF of the draft model, for the methods that need one
-  int num_speculative_tokens = 4;  // 1..64
-  int prompt_lookup_max = 4;       // longest n-gram looked up
+  DraftMethod method;
+  std::string model;               // GGUF of the draft model, for draft_model; auto uses it too
+  int num_speculative_tokens = 0;  // most guesses a step, 1..64; 0: as many as pay
+  // Default: fixed when num_speculative_tokens is given, else goodput.
+  SpeculationPolicy policy = SpeculationPolicy::kDefault;
+  float acceptance_warning = 0.5f;  // warn once below this share; 0: never
+  int prompt_lookup_max = 4;        // longest n-gram looked up
   int prompt_lookup_min = 2;
+  int lookahead_window = 5;   // W of arXiv 2402.02057
+  int lookahead_ngram = 4;    // its N
+  int lookahead_guesses = 5;  // its G
+  std::string ngram_cache;    // file of `hunch ngram build`, for ngram_cache
+
+  bool NeedsDraftModel() const { return method.Has(DrafterKind::kDraftModel); }
+  bool UsesDraftModel() const {
+    return NeedsDraftModel() || (method.automatic() && !model.empty());
+  }
 };
 Status ValidateSpeculativeConfig(const SpeculativeConfig& config);
 
@@ -54,7 +102,7 @@ struct Timings {  // seconds
 };
 
 struct SpeculationStats {
-  DraftMethod method = DraftMethod::kNone;
+  DraftMethod method;
   int64_t drafts = 0;                          // verify passes that had at least one guess
   int64_t draft_tokens = 0;                    // guesses verified
   int64_t accepted_tokens = 0;                 // guesses accepted and committed
@@ -62,12 +110,24 @@ struct SpeculationStats {
   int64_t target_passes = 0;  // decode passes of the target (prompt passes not counted)
   int64_t decode_tokens = 0;  // tokens that those passes gave
   int64_t drafter_errors = 0;
+  int64_t fallbacks = 0;  // times that the budget went back to plain decoding
+  int64_t probes = 0;     // steps spent on finding out whether guessing pays again
   double draft_seconds = 0;
+  double target_seconds = 0;  // of the decode passes
+  double plain_seconds = 0;   // what one-row passes for the same tokens would have taken
+  std::vector<DrafterStats> drafters;
 
   // accepted / drafted; -1 when nothing was drafted (there is no such ratio).
   double acceptance_rate() const;
   double mean_accepted_length() const;  // 1 + accepted / drafts, as in vLLM; 1 without drafts
   double tokens_per_pass() const;       // decode_tokens / target_passes; 0 without passes
+  double draft_throughput() const;      // guesses verified per second of drafting; 0: none
+  double target_throughput() const;     // tokens per second of the target's passes; 0: none
+  // plain_seconds / (target_seconds + draft_seconds); 0 without passes.
+  double speedup() const;
+  // (time saved - time spent on drafting) / time spent on drafting; 0 when no time was spent.
+  double return_on_drafting() const;
+  void Add(const SpeculationStats& other);  // sums; `method` stays
 };
 
 struct RequestOutput {
@@ -105,6 +165,12 @@ class Llm {
                                          const SamplingParams& params,
                                          const SpeculativeConfig& speculation,
                                          const OnText& on_text) = 0;
+
+  // Hot swap: from its next step on the running request guesses as `config` says, whatever Generate
+  // was given; its text does not change. A draft model that `config` names is loaded and checked
+  // first: when that fails, nothing changes. To be called from OnText, or between requests to load
+  // another draft model for the next ones.
+  virtual Status SwapSpeculation(const SpeculativeConfig& config) = 0;
 
   virtual const Tokenizer& tokenizer() const = 0;
   virtual int max_model_len() const = 0;

@@ -87,12 +87,11 @@ TEST_F(Bench, InterleavesMethodsAndRotatesTheirOrder) {
             kExitOk);
   ASSERT_EQ(app_.loads.size(), 1u);
   EXPECT_EQ(app_.loads[0].draft_model, "d");
-  using enum DraftMethod;
+  const DraftMethod none, ngram = DrafterKind::kNgram, model = DrafterKind::kDraftModel;
   const std::string a = "user: first\n", b = "user: second\n";
   const std::vector<std::pair<std::string, DraftMethod>> expected = {
-      {a, kNone},       {a, kNgram},      {a, kDraftModel}, {b, kNgram},
-      {b, kDraftModel}, {b, kNone},       {a, kNgram},      {a, kDraftModel},
-      {a, kNone},       {b, kDraftModel}, {b, kNone},       {b, kNgram}};
+      {a, none},  {a, ngram}, {a, model}, {b, ngram}, {b, model}, {b, none},
+      {a, ngram}, {a, model}, {a, none},  {b, model}, {b, none},  {b, ngram}};
   EXPECT_EQ(Measured(3), expected);
   for (const FakeLlm::Call& call : app_.calls) {
     EXPECT_EQ(call.speculation.num_speculative_tokens, 7);
@@ -101,7 +100,7 @@ TEST_F(Bench, InterleavesMethodsAndRotatesTheirOrder) {
 }
 
 TEST_F(Bench, ShowsATable) {
-  EXPECT_EQ(Run({"--rounds", "1"}), kExitOk);
+  EXPECT_EQ(Run({"--rounds", "1", "--methods", "ngram"}), kExitOk);
   EXPECT_THAT(app_.out(), HasSubstr("a (prompts: 3)\n"));
   EXPECT_THAT(app_.out(), HasSubstr("all (prompts: 4)\n"));
   EXPECT_THAT(app_.out(), HasSubstr("\nnone "));
@@ -112,15 +111,15 @@ TEST_F(Bench, ShowsATable) {
 }
 
 TEST_F(Bench, ADifferentTokenIsExit3) {
-  app_.script.faults[DraftMethod::kNgram] = 4;
-  EXPECT_EQ(Run({"--json", "--n", "1", "--rounds", "1"}), kExitDifferent);
+  app_.script.faults["ngram"] = 4;
+  EXPECT_EQ(Run({"--json", "--n", "1", "--rounds", "1", "--methods", "ngram"}), kExitDifferent);
   EXPECT_THAT(app_.err(), HasSubstr("differs: a1, ngram, round 1: token 4 is 35 instead of 116\n"));
   const auto json = app_.Json();
   EXPECT_EQ(json["methods"]["none"]["identical"], true);
   EXPECT_EQ(json["methods"]["ngram"]["identical"], false);
   EXPECT_EQ(json["methods"]["ngram"]["categories"]["b"]["identical"], false);
   EXPECT_EQ(json["mismatches"].size(), 2u);
-  EXPECT_EQ(Run({"--rounds", "1"}), kExitDifferent);
+  EXPECT_EQ(Run({"--rounds", "1", "--methods", "ngram"}), kExitDifferent);
   EXPECT_THAT(app_.out(), HasSubstr("  NO\n"));
 }
 

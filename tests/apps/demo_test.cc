@@ -17,12 +17,12 @@ TEST(Demo, AnswersTwiceAndComparesInOneLine) {
   AppHarness app;
   EXPECT_EQ(app.Run({"demo", "--model", "m"}), kExitOk);
   ASSERT_EQ(app.calls.size(), 3u);  // the first warms up
-  EXPECT_EQ(app.calls[1].speculation.method, DraftMethod::kNone);
-  EXPECT_EQ(app.calls[2].speculation.method, DraftMethod::kNgram);
+  EXPECT_EQ(app.calls[1].speculation.method, DraftMethod());
+  EXPECT_EQ(app.calls[2].speculation.method, DraftMethod::Auto());
   EXPECT_EQ(app.calls[2].params.max_tokens, 128);
   EXPECT_EQ(app.calls[1].prompt, app.calls[2].prompt);
   EXPECT_THAT(app.out(), HasSubstr("--- plain decoding ---\none two three\n"));
-  EXPECT_THAT(app.out(), HasSubstr("--- with speculation: ngram ---\none two three\n"));
+  EXPECT_THAT(app.out(), HasSubstr("--- with speculation: auto ---\none two three\n"));
   EXPECT_THAT(app.out(), HasSubstr("14 tokens, 17.3 tokens/s (8.0 plain), accepted guesses: 7 of "
                                    "26, "));
   EXPECT_THAT(app.out(), EndsWith(" x the speed of plain decoding, identical output: yes\n"));
@@ -43,7 +43,7 @@ TEST(Demo, ColoursOnATerminalAndTakesItsPrompt) {
 
 TEST(Demo, ADifferentOutputIsExit3) {
   AppHarness app;
-  app.script.faults[DraftMethod::kNgram] = 2;
+  app.script.faults["auto"] = 2;
   EXPECT_EQ(app.Run({"demo", "--model", "m"}), kExitDifferent);
   EXPECT_THAT(app.out(), EndsWith("identical output: NO\n"));
 }

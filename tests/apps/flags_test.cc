@@ -166,20 +166,26 @@ TEST(Flags, EveryFlagSetsItsField) {
   EXPECT_THAT(f.sampling.stop, ElementsAre("a", "b"));
   EXPECT_THAT(f.sampling.stop_token_ids, ElementsAre(1, 2, 3));
   EXPECT_EQ(f.sampling.logprobs, 3);
-  EXPECT_EQ(f.speculation.method, DraftMethod::kNgram);
+  EXPECT_EQ(f.speculation.method, DraftMethod(DrafterKind::kNgram));
   EXPECT_THAT(f.words, ElementsAre("hello"));
 }
 
 TEST(Flags, BenchFlags) {
   const auto f = Parse(Subcommand::kBench,
                        {"--model", "m", "--prompts", "a", "--prompts", "b", "--n", "4", "--rounds",
-                        "2", "--methods", "ngram,none,ngram+draft_model,ngram"});
+                        "2", "--methods", "ngram,none,ngram+draft_model,ngram,auto:8,auto:threshold"});
   ASSERT_TRUE(f.ok()) << f.error().message;
   EXPECT_THAT(f.value().prompt_files, ElementsAre("a", "b"));
   EXPECT_EQ(f.value().per_category, 4);
   EXPECT_EQ(f.value().rounds, 2);
   EXPECT_THAT(*f.value().methods,
-              ElementsAre(DraftMethod::kNgram, DraftMethod::kNone, DraftMethod::kNgramDraftModel));
+              ElementsAre(MethodChoice{DrafterKind::kNgram}, MethodChoice{},
+                          MethodChoice{ParseDraftMethod("ngram+draft_model").value()},
+                          MethodChoice{.method = DraftMethod::Auto(), .guesses = 8},
+                          MethodChoice{.method = DraftMethod::Auto(), .threshold = true}));
+  for (const char* wrong : {"eagle", "ngram+ngram", "ngram:0", "ngram:65", "ngram:x", "none:4", ""}) {
+    EXPECT_FALSE(Parse(Subcommand::kBench, {"--model", "m", "--methods", wrong}).ok()) << wrong;
+  }
 }
 
 TEST(Flags, BenchRowsFlags) {

@@ -22,7 +22,7 @@ TEST(Run, PrintsTheAnswerAndALineEnd) {
   ASSERT_EQ(app.calls.size(), 1u);
   EXPECT_EQ(app.calls[0].prompt, "user: hi\n");
   EXPECT_EQ(app.calls[0].params.max_tokens, -1);
-  EXPECT_EQ(app.calls[0].speculation.method, DraftMethod::kNone);
+  EXPECT_EQ(app.calls[0].speculation.method, DraftMethod::Auto());
   app.script.answer = "done\n";
   EXPECT_EQ(app.Run({"run", "--model", "m", "hi"}), kExitOk);
   EXPECT_EQ(app.out(), "done\n");
@@ -84,7 +84,7 @@ TEST(Run, LoadsADraftModelOnlyForMethodsThatUseIt) {
   EXPECT_EQ(app.Run({"run", "--model", "m", "--speculative-config", R"({"model": "d"})", "hi"}),
             kExitOk);
   EXPECT_EQ(app.loads[0].draft_model, "d");
-  EXPECT_EQ(app.calls[0].speculation.method, DraftMethod::kDraftModel);
+  EXPECT_EQ(app.calls[0].speculation.method, DraftMethod(DrafterKind::kDraftModel));
 }
 
 TEST(Run, JsonIsTheOnlyThingOnOut) {
@@ -115,7 +115,9 @@ TEST(Run, ShowSpeculationColoursTheGuesses) {
   EXPECT_EQ(app.err(),
             "4 tokens, 24.0 tokens/s; ngram: 2 of 6 guesses accepted (33.3 %), 3.00 tokens per "
             "pass\n");
-  EXPECT_EQ(app.Run({"run", "--model", "m", "--show-speculation", "hi"}), kExitOk);
+  EXPECT_EQ(app.Run({"run", "--model", "m", "--show-speculation", "--speculative-config",
+                     R"({"method": "none"})", "hi"}),
+            kExitOk);
   EXPECT_EQ(app.out(), "abc\n");
   EXPECT_THAT(app.err(), HasSubstr("no speculation"));
 }

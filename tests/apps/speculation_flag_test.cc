@@ -19,15 +19,23 @@ std::string ErrorOf(std::string_view json) {
 TEST(SpeculationFlag, ReadsEveryKey) {
   const auto flag = ParseSpeculationFlag(
       R"({"method": "ngram+draft_model", "model": "d.gguf", "num_speculative_tokens": 64,
-          "prompt_lookup_max": 8, "prompt_lookup_min": 3})");
+          "prompt_lookup_max": 8, "prompt_lookup_min": 3, "policy": "threshold",
+          "acceptance_warning": 0.25, "lookahead_window": 7, "lookahead_ngram": 3,
+          "lookahead_guesses": 6, "ngram_cache": "x.ngc"})");
   ASSERT_TRUE(flag.ok()) << flag.error().message;
   const auto config = SingleMethod(flag.value());
   ASSERT_TRUE(config.ok()) << config.error().message;
-  EXPECT_EQ(config.value().method, DraftMethod::kNgramDraftModel);
+  EXPECT_EQ(config.value().method, ParseDraftMethod("ngram+draft_model").value());
   EXPECT_EQ(config.value().model, "d.gguf");
   EXPECT_EQ(config.value().num_speculative_tokens, 64);
   EXPECT_EQ(config.value().prompt_lookup_max, 8);
   EXPECT_EQ(config.value().prompt_lookup_min, 3);
+  EXPECT_EQ(config.value().policy, SpeculationPolicy::kThreshold);
+  EXPECT_EQ(config.value().acceptance_warning, 0.25f);
+  EXPECT_EQ(config.value().lookahead_window, 7);
+  EXPECT_EQ(config.value().lookahead_ngram, 3);
+  EXPECT_EQ(config.value().lookahead_guesses, 6);
+  EXPECT_EQ(config.value().ngram_cache, "x.ngc");
 }
 
 TEST(SpeculationFlag, RefusesWithTheReason) {
@@ -41,10 +49,10 @@ TEST(SpeculationFlag, RefusesWithTheReason) {
       {R"({"method": "ngram"} x)", "bad JSON"},
       {R"({"methods": "ngram"})",
        "unknown key \"methods\"; known keys: method, model, num_speculative_tokens, "
-       "prompt_lookup_max, prompt_lookup_min"},
+       "policy"},
       {R"({"method": 1})", "\"method\" must be a string, not a number"},
       {R"({"method": null})", "\"method\" must be a string, not null"},
-      {R"({"method": "eagle"})", "none, ngram, draft_model or ngram+draft_model"},
+      {R"({"method": "eagle"})", "unknown speculation method 'eagle': use none, auto"},
       {R"({"model": ["a"]})", "\"model\" must be a string, not an array"},
       {R"({"num_speculative_tokens": "4"})",
        "\"num_speculative_tokens\" must be a whole number, not a string"},
@@ -57,6 +65,9 @@ TEST(SpeculationFlag, RefusesWithTheReason) {
       {R"({"num_speculative_tokens": 18446744073709551615})", "num_speculative_tokens"},
       {R"({"prompt_lookup_min": 5, "prompt_lookup_max": 2})", "prompt_lookup_min"},
       {R"({"prompt_lookup_max": 0})", "\"prompt_lookup_max\" is 0"},
+      {R"({"policy": "best"})", "unknown policy 'best': use goodput, fixed or threshold"},
+      {R"({"policy": "fixed"})", "policy fixed needs num_speculative_tokens"},
+      {R"({"acceptance_warning": 2})", "\"acceptance_warning\" is 2"},
   };
   for (const auto& c : cases) EXPECT_THAT(ErrorOf(c.json), HasSubstr(c.message)) << c.json;
 }
@@ -74,11 +85,28 @@ TEST(SpeculationFlag, AModelAloneMeansDraftModel) {
   const auto flag = ParseSpeculationFlag(R"({"model": "d.gguf"})");
   ASSERT_TRUE(flag.ok());
   EXPECT_FALSE(flag.value().method.has_value());
-  EXPECT_EQ(SingleMethod(flag.value()).value().method, DraftMethod::kDraftModel);
+  EXPECT_EQ(SingleMethod(flag.value()).value().method, DraftMethod(DrafterKind::kDraftModel));
+}
+
+TEST(SpeculationFlag, NothingMeansAuto) {
+  EXPECT_EQ(SingleMethod({}).value().method, DraftMethod::Auto());
+  EXPECT_EQ(SingleMethod({}).value().num_speculative_tokens, 0);
+}
+
+TEST(SpeculationFlag, LabelsTellSettingsApart) {
+  SpeculationFlag flag;
+  const auto label = [&](const char* text) {
+    return MethodLabel(flag.For(ParseMethodChoice(text).value()));
+  };
+  for (const char* text : {"none", "auto", "ngram:4", "ngram+draft_model", "auto:threshold"}) {
+    EXPECT_EQ(label(text), text);
+  }
+  flag.fields.num_speculative_tokens = 3;
+  EXPECT_EQ(label("ngram"), "ngram:3");
+  EXPECT_EQ(label("none"), "none");
 }
 
 TEST(SpeculationFlag, AMethodMustBeComplete) {
-  EXPECT_THAT(SingleMethod({}).error().message, HasSubstr("\"method\" is missing"));
   for (const auto* json : {R"({"method": "draft_model"})", R"({"method": "ngram+draft_model"})"}) {
     const auto flag = ParseSpeculationFlag(json);
     ASSERT_TRUE(flag.ok());

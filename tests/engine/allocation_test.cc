@@ -50,9 +50,9 @@ class AllocationTest : public testing::TestWithParam<Case> {
     request.params.max_tokens = 160;
     if (GetParam().drafts) {
       // The target drafts for itself, with another seed's noise it would not: all is accepted.
-      request.drafter = std::make_unique<DraftModel>(draft_, draft_pool_, model_->config().vocab,
-                                                     256, std::vector<TokenId>{});
-      request.num_speculative_tokens = 3;
+      request.drafters.push_back(std::make_unique<DraftModel>(
+          draft_, draft_pool_, model_->config().vocab, 256, std::vector<TokenId>{}));
+      request.budget = {.policy = Policy::kFixed, .fixed_nodes = 3};
     }
     return request;
   }

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "draft/chained.h"
 #include "draft/draft_model.h"
 #include "draft/ngram.h"
 #include "support/fake_drafters.h"
@@ -34,8 +33,8 @@ class EngineTest : public testing::Test {
     request.params.max_tokens = max_tokens;
     request.params.temperature = 0.8f;
     request.params.ignore_eos = true;
-    request.drafter = std::move(drafter);
-    request.num_speculative_tokens = guesses;
+    if (drafter) request.drafters.push_back(std::move(drafter));
+    request.budget = {.policy = Policy::kFixed, .fixed_nodes = guesses};
     return request;
   }
   static EngineResult Finish(Engine& engine, Engine::RequestId id) {
@@ -205,20 +204,62 @@ TEST_F(EngineTest, AFailingDrafterIsDroppedAndCountedAndTheTextStays) {
   EXPECT_EQ(result.stats.drafter_errors, 1);
 }
 
-TEST_F(EngineTest, APartOfAChainThatFailsIsCountedToo) {
+TEST_F(EngineTest, OneOfTwoDraftersFailsAndTheOtherGoesOn) {
   const auto plain = Plain(MakeRequest(20, 40));
   auto broken = std::make_unique<ScriptedDrafter>(TrueContinuation(plain, kVocab));
   broken->FailFrom(0);
   std::vector<std::unique_ptr<Drafter>> parts;
   parts.push_back(std::move(broken));
   parts.push_back(Right(plain));
+  EngineRequest request = MakeRequest(20, 40);
+  request.drafters = std::move(parts);
   Engine engine = MakeEngine(64, 300);
   const auto result = Finish(
-      engine, engine.Submit(MakeRequest(20, 40, std::make_unique<ChainedDrafter>(std::move(parts))))
+      engine, engine.Submit(std::move(request))
                   .value());
   EXPECT_EQ(result.tokens, plain);
   EXPECT_EQ(result.stats.drafter_errors, 1);
   EXPECT_GT(result.stats.accepted_tokens, 0);
+  ASSERT_EQ(result.stats.drafters.size(), 2u);
+  EXPECT_EQ(result.stats.drafters[0].failures, 1);
+  EXPECT_EQ(result.stats.drafters[1].failures, 0);
+  EXPECT_EQ(result.stats.drafters[1].accepted_tokens, result.stats.accepted_tokens);
+}
+
+// Two drafters, each right where the other is wrong: their trees are one.
+TEST_F(EngineTest, TreesOfTwoDraftersAreMerged) {
+  const auto plain = Plain(MakeRequest(20, 41));
+  EngineRequest request = MakeRequest(20, 41, nullptr, 8);
+  for (const size_t odd : {0, 1}) {
+    request.drafters.push_back(std::make_unique<ScriptedDrafter>(TrueContinuation(
+        plain, kVocab, [odd](size_t position) { return position % 2 == odd; })));
+  }
+  Engine engine = MakeEngine(64, 300);
+  const auto result = Finish(engine, engine.Submit(std::move(request)).value());
+  EXPECT_EQ(result.tokens, plain);
+  EXPECT_GE(result.stats.accepted_tokens, result.stats.target_passes);
+  EXPECT_GT(result.stats.drafters[0].accepted_tokens, 0);
+  EXPECT_GT(result.stats.drafters[1].accepted_tokens, 0);
+}
+
+TEST_F(EngineTest, DraftersAreReplacedBetweenStepsAndTheTextStays) {
+  const auto plain = Plain(MakeRequest(20, 60));
+  Engine engine = MakeEngine(64, 300);
+  const auto id = engine.Submit(MakeRequest(20, 60, std::make_unique<NgramDrafter>(NgramOptions{})))
+                      .value();
+  const BudgetOptions budget = {.policy = Policy::kFixed, .fixed_nodes = 3};
+  for (int step = 0; step < 8; ++step) engine.Step();
+  std::vector<std::unique_ptr<Drafter>> drafters;
+  drafters.push_back(Right(plain));
+  engine.SetDrafters(id, std::move(drafters), budget);
+  for (int step = 0; step < 4; ++step) engine.Step();
+  engine.SetDrafters(id, {}, budget);
+  engine.Step();
+  const auto result = Finish(engine, id);
+  EXPECT_EQ(result.tokens, plain);
+  ASSERT_EQ(result.stats.drafters.size(), 2u);
+  EXPECT_EQ(result.stats.drafters[1].name, "scripted");
+  EXPECT_EQ(result.stats.drafters[1].accepted_tokens, 12);
 }
 
 // bugs.md 10: past the draft model's own context it proposes nothing.

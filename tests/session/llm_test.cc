@@ -32,7 +32,7 @@ class SmolLM2 : public testing::Test {
     return llm_->EncodeChat({{{"role", "user"}, {"content", content}}}).value();
   }
   Llm* llm_ = nullptr;
-  SpeculativeConfig ngram_ = {.method = DraftMethod::kNgram};
+  SpeculativeConfig ngram_ = {.method = DraftMethod(DrafterKind::kNgram)};
 };
 
 TEST_F(SmolLM2, StreamedTextIsTheText) {
@@ -92,7 +92,7 @@ TEST_F(SmolLM2, CancelInThePromptAndInTheText) {
 TEST_F(SmolLM2, WrongRequestsAreRefusedWithAReason) {
   EXPECT_THAT(llm_->Generate({}, {}, {}, nullptr).error().message, testing::HasSubstr("empty"));
   const auto prompt = Chat("Hi");
-  const auto no_draft = llm_->Generate(prompt, {}, {.method = DraftMethod::kDraftModel}, nullptr);
+  const auto no_draft = llm_->Generate(prompt, {}, {.method = DraftMethod(DrafterKind::kDraftModel)}, nullptr);
   EXPECT_THAT(no_draft.error().message, testing::HasSubstr("needs a draft model"));
   const auto long_prompt = std::vector<TokenId>(1024, 5);
   EXPECT_THAT(llm_->Generate(long_prompt, {}, {}, nullptr).error().message,
@@ -216,7 +216,7 @@ TEST_P(SelfDraft, IsAlwaysRight) {
     const std::vector<TokenId> prompt = {5, 6, 7, 8};
     const auto plain = (*llm)->Generate(prompt, params, {}, nullptr);
     const auto drafted =
-        (*llm)->Generate(prompt, params, {.method = DraftMethod::kDraftModel}, nullptr);
+        (*llm)->Generate(prompt, params, {.method = DraftMethod(DrafterKind::kDraftModel)}, nullptr);
     ASSERT_TRUE(plain.ok() && drafted.ok());
     EXPECT_EQ(plain->token_ids, drafted->token_ids);
     EXPECT_EQ(drafted->speculation.acceptance_rate(), 1.0);
@@ -275,7 +275,7 @@ TEST(QwenPair, DraftsLosslessly) {
   for (float temperature : {0.0f, 0.8f}) {
     params.temperature = temperature;
     const auto plain = (*llm)->Generate(*prompt, params, {}, nullptr);
-    for (DraftMethod method : {DraftMethod::kDraftModel, DraftMethod::kNgramDraftModel}) {
+    for (DraftMethod method : {DraftMethod(DrafterKind::kDraftModel), ParseDraftMethod("ngram+draft_model").value()}) {
       const auto drafted = (*llm)->Generate(*prompt, params, {.method = method}, nullptr);
       ASSERT_TRUE(plain.ok() && drafted.ok());
       EXPECT_EQ(plain->token_ids, drafted->token_ids);

@@ -61,11 +61,17 @@ Result<std::vector<TokenId>> FakeLlm::EncodeRaw(std::string_view text) const {
   return tokenizer_.Encode(text, true);
 }
 
+Status FakeLlm::SwapSpeculation(const SpeculativeConfig& config) {
+  if (script_.swap_error) return *script_.swap_error;
+  calls_->push_back({"", {}, config, true});
+  return Ok{};
+}
+
 Result<RequestOutput> FakeLlm::Generate(std::span<const TokenId> prompt,
                                         const SamplingParams& params,
                                         const SpeculativeConfig& speculation,
                                         const OnText& on_text) {
-  calls_->push_back({Text(prompt), params, speculation});
+  calls_->push_back({Text(prompt), params, speculation, false});
   if (static_cast<int>(prompt.size()) >= script_.max_model_len) {
     return Error{ErrorCode::kInvalidArgument, "the prompt is too long"};
   }
@@ -73,12 +79,12 @@ Result<RequestOutput> FakeLlm::Generate(std::span<const TokenId> prompt,
   std::vector<TokenId> answer =
       tokenizer_.Encode(own == script_.answers.end() ? script_.answer : own->second, false);
   answer.push_back(ByteTokenizer::kEnd);
-  if (const auto fault = script_.faults.find(speculation.method); fault != script_.faults.end()) {
+  if (const auto fault = script_.faults.find(DraftMethodName(speculation.method)); fault != script_.faults.end()) {
     answer[fault->second] = '#';
   }
   if (script_.faulty_call == calls_->size() - 1) answer[0] = '#';
 
-  const bool speculates = speculation.method != DraftMethod::kNone;
+  const bool speculates = speculation.method != DraftMethod();
   RequestOutput output;
   output.prompt_tokens = static_cast<int64_t>(prompt.size());
   output.finish_reason = FinishReason::kStop;

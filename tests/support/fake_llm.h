@@ -43,12 +43,13 @@ struct FakeLlmScript {
   // The answer to one prompt, after templating ("user: hi\n"), instead.
   std::map<std::string, std::string> answers;
   // Under these methods the token at this position comes out as '#': what must never happen.
-  std::map<DraftMethod, size_t> faults;
+  std::map<std::string, size_t> faults;  // by DraftMethodName
   // So does the first token of the request with this index.
   std::optional<size_t> faulty_call;
   // Every second token of a method other than none is an accepted guess; false: none is.
   bool guesses_right = true;
   bool has_chat_template = true;
+  std::optional<Error> swap_error;
   int max_model_len = 1000;
   // Called before each token; what a test does in the middle of an answer.
   std::function<void(size_t position)> before_token;
@@ -60,6 +61,7 @@ class FakeLlm : public Llm {
     std::string prompt;
     SamplingParams params;
     SpeculativeConfig speculation;
+    bool swap;  // of speculation, no request
   };
 
   // Appends every request to `calls`, which outlives the model.
@@ -73,6 +75,7 @@ class FakeLlm : public Llm {
   Result<RequestOutput> Generate(std::span<const TokenId> prompt, const SamplingParams& params,
                                  const SpeculativeConfig& speculation,
                                  const OnText& on_text) override;
+  Status SwapSpeculation(const SpeculativeConfig& config) override;
   const Tokenizer& tokenizer() const override { return tokenizer_; }
   int max_model_len() const override { return script_.max_model_len; }
   int threads() const override { return 2; }

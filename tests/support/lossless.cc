@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <random>
 
-#include "draft/chained.h"
 #include "draft/draft_model.h"
 #include "draft/ngram.h"
 #include "support/fake_drafters.h"
@@ -13,7 +12,7 @@
 namespace hunch {
 
 std::vector<std::string> LosslessDrafters() {
-  return {"ngram", "draft_model", "chained", "self", "scripted", "random", "adversarial"};
+  return {"ngram", "draft_model", "merged", "self", "scripted", "random", "adversarial"};
 }
 
 std::vector<std::string> LosslessControls() {
@@ -76,7 +75,7 @@ LosslessCell::Plan LosslessCell::PlanFor(uint64_t seed, const std::vector<TokenI
   return plan;
 }
 
-LosslessRun LosslessCell::Run(const Plan& plan, std::unique_ptr<Drafter> drafter) const {
+LosslessRun LosslessCell::Run(const Plan& plan, DrafterList drafters) const {
   Engine engine(*subject_.target, {.vocab_size = subject_.vocab_size,
                                    .max_model_len = plan.max_model_len,
                                    .kv_blocks = subject_.kv_blocks,
@@ -85,8 +84,8 @@ LosslessRun LosslessCell::Run(const Plan& plan, std::unique_ptr<Drafter> drafter
   EngineRequest request;
   request.prompt = subject_.prompt;
   request.params = plan.params;
-  request.drafter = std::move(drafter);
-  request.num_speculative_tokens = kGuesses;
+  request.drafters = std::move(drafters);
+  request.budget = {.policy = Policy::kFixed, .fixed_nodes = kGuesses};
   request.filter = [&](const CommittedToken& token) {
     run.choices.push_back(token.choice);
     run.guessed.push_back(token.guessed);
@@ -103,8 +102,8 @@ LosslessRun LosslessCell::Run(const Plan& plan, std::unique_ptr<Drafter> drafter
   return run;
 }
 
-std::unique_ptr<Drafter> LosslessCell::MakeDrafter(const Plan& plan, const LosslessRun& plain,
-                                                   uint64_t seed) {
+LosslessCell::DrafterList LosslessCell::MakeDrafters(const Plan& plan, const LosslessRun& plain,
+                                                      uint64_t seed) {
   std::vector<TokenId> whole = subject_.prompt;
   whole.insert(whole.end(), plain.output.begin(), plain.output.end());
   const auto model = [&](Target& target) {
@@ -112,29 +111,32 @@ std::unique_ptr<Drafter> LosslessCell::MakeDrafter(const Plan& plan, const Lossl
     return std::make_unique<DraftModel>(target, *draft_pool_, subject_.vocab_size,
                                         plan.max_model_len, plan.end_tokens);
   };
-  if (drafter_ == "ngram") return std::make_unique<NgramDrafter>(NgramOptions{4, 1});
-  if (drafter_ == "draft_model") return model(*subject_.smaller);
-  if (drafter_ == "self") return model(*subject_.draft);
-  if (drafter_ == "chained") {
-    std::vector<std::unique_ptr<Drafter>> drafters;
-    drafters.push_back(std::make_unique<NgramDrafter>(NgramOptions{4, 2}));
-    drafters.push_back(model(*subject_.smaller));
-    return std::make_unique<ChainedDrafter>(std::move(drafters));
+  DrafterList drafters;
+  if (drafter_ == "ngram" || drafter_ == "merged") {
+    drafters.push_back(std::make_unique<NgramDrafter>(NgramOptions{4, 1}));
   }
+  if (drafter_ == "draft_model" || drafter_ == "merged") {
+    drafters.push_back(model(*subject_.smaller));
+  }
+  if (drafter_ == "self") drafters.push_back(model(*subject_.draft));
   if (drafter_ == "scripted") {
-    return std::make_unique<ScriptedDrafter>(TrueContinuation(
-        whole, subject_.vocab_size, [](size_t position) { return position % 5 == 3; }));
+    drafters.push_back(std::make_unique<ScriptedDrafter>(TrueContinuation(
+        whole, subject_.vocab_size, [](size_t position) { return position % 5 == 3; })));
   }
   if (drafter_ == "random") {
-    return std::make_unique<ScriptedDrafter>(RandomFrom(plain.output, seed));
+    drafters.push_back(std::make_unique<ScriptedDrafter>(RandomFrom(plain.output, seed)));
   }
-  HUNCH_CHECK(drafter_ == "adversarial") << drafter_;
-  return std::make_unique<ScriptedDrafter>(Adversary(whole, subject_.vocab_size, plan.end_tokens));
+  if (drafter_ == "adversarial") {
+    drafters.push_back(
+        std::make_unique<ScriptedDrafter>(Adversary(whole, subject_.vocab_size, plan.end_tokens)));
+  }
+  HUNCH_CHECK(!drafters.empty()) << drafter_;
+  return drafters;
 }
 
 void LosslessCell::CheckRun(const Plan& plan, uint64_t seed) {
-  const LosslessRun plain = Run(plan, nullptr);
-  const LosslessRun guessed = Run(plan, MakeDrafter(plan, plain, seed));
+  const LosslessRun plain = Run(plan, {});
+  const LosslessRun guessed = Run(plan, MakeDrafters(plan, plain, seed));
   ASSERT_EQ(plain.output, guessed.output) << "seed " << seed;
   ASSERT_EQ(plain.reason, guessed.reason) << "seed " << seed;
   ASSERT_EQ(plain.stats.drafts, 0);
@@ -176,7 +178,7 @@ void LosslessCell::Check(int seeds) {
     if (!ends) {
       CheckRun(free, seed);
     } else {
-      const std::vector<TokenId> output = Run(free, nullptr).output;
+      const std::vector<TokenId> output = Run(free, {}).output;
       for (size_t end_at = 3; end_at < output.size() && end_at < 14 && !seen_all(); ++end_at) {
         // The chosen token must be new there, or the output ends before.
         if (std::find(output.begin(), output.begin() + end_at, output[end_at]) !=

@@ -24,7 +24,7 @@ struct Subject {
   std::vector<TokenId> prompt;
 };
 
-// The drafters of the suite, by name: ngram, draft_model (the smaller one), chained, self,
+// The drafters of the suite, by name: ngram, draft_model (the smaller one), merged, self,
 // scripted, random, adversarial.
 std::vector<std::string> LosslessDrafters();
 // What is asked of the request besides its temperature: none, penalties, top_p, logit_bias,
@@ -55,6 +55,7 @@ class LosslessCell {
   void Check(int seeds);
 
  private:
+  using DrafterList = std::vector<std::unique_ptr<Drafter>>;
   struct Plan {
     SamplingParams params;
     std::vector<TokenId> end_tokens;
@@ -62,8 +63,8 @@ class LosslessCell {
     std::optional<TokenId> stop_at;  // the token that stands for a stop string
   };
   Plan PlanFor(uint64_t seed, const std::vector<TokenId>& free_output, size_t end_at) const;
-  LosslessRun Run(const Plan& plan, std::unique_ptr<Drafter> drafter) const;
-  std::unique_ptr<Drafter> MakeDrafter(const Plan& plan, const LosslessRun& plain, uint64_t seed);
+  LosslessRun Run(const Plan& plan, DrafterList drafters) const;
+  DrafterList MakeDrafters(const Plan& plan, const LosslessRun& plain, uint64_t seed);
   void CheckRun(const Plan& plan, uint64_t seed);
 
   Subject subject_;

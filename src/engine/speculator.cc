@@ -1,0 +1,144 @@
+#include "engine/speculator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/log.h"
+
+namespace hunch {
+namespace {
+
+constexpr int kMostNodes = 64;  // of a tree; beyond, a row costs more than it can bring
+
+class Stopwatch {
+ public:
+  double Seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+bool AnyDrawn(const DraftTree& tree) {
+  return std::any_of(tree.laws.begin(), tree.laws.end(),
+                     [](int32_t law) { return law != DraftTree::kCertain; });
+}
+
+}  // namespace
+
+Speculator::Speculator(Budget& budget, const BudgetOptions& options, int vocab_size,
+                       std::vector<std::unique_ptr<Drafter>> drafters)
+    : shared_(budget),
+      options_(options),
+      vocab_size_(vocab_size),
+      drafters_(std::move(drafters)),
+      stats_(drafters_.size()),
+      work_(drafters_.size()) {}
+
+void Speculator::Start(std::span<const TokenId> prompt, const SamplingParams& params) {
+  chance_ = params.acceptance != AcceptanceRule::kCoupled;
+  own_ = std::make_unique<SequenceBudget>(shared_, options_, static_cast<int>(drafters_.size()),
+                                          params.temperature);
+  for (size_t i = 0; i < drafters_.size(); ++i) {
+    stats_[i].name = drafters_[i]->name();
+    const Stopwatch watch;
+    const Status started = drafters_[i]->Start(prompt, params);
+    stats_[i].seconds += watch.Seconds();
+    if (!started.ok()) {
+      Drop(i, started.error().message);
+    } else {
+      top_wanted_ = std::max(top_wanted_, drafters_[i]->top_wanted());
+    }
+  }
+}
+
+int Speculator::max_nodes() const {
+  const bool alive = std::any_of(drafters_.begin(), drafters_.end(),
+                                 [](const auto& drafter) { return drafter != nullptr; });
+  if (!alive) return 0;
+  return options_.policy == Policy::kFixed ? options_.fixed_nodes : kMostNodes;
+}
+
+void Speculator::Drop(size_t i, const std::string& why) {
+  LogWarning(
+      fmt::format("drafter {} failed and is off for this request, whose text does not change: {}",
+                  stats_[i].name, why));
+  ++stats_[i].failures;
+  // What it holds of this request is of no more use.
+  drafters_[i]->Forget();
+  drafters_[i].reset();
+}
+
+void Speculator::Ask(size_t i, std::span<const TokenId> committed, const ProposeLimits& limits,
+                     DraftTree& tree) {
+  part_.clear();
+  const int64_t passes = drafters_[i]->passes();
+  const Stopwatch watch;
+  const Status proposed = drafters_[i]->Propose(committed, limits, part_);
+  work_[i] = {watch.Seconds(), static_cast<int>(drafters_[i]->passes() - passes)};
+  stats_[i].seconds += work_[i].seconds;
+  stats_[i].passes += work_[i].passes;
+  if (!proposed.ok()) {
+    Drop(i, proposed.error().message);
+    return;
+  }
+  trimmer_.Trim(limits.max_nodes, limits.max_depth, vocab_size_, part_);
+  stats_[i].trees += !part_.empty();
+  merger_.Merge(part_, static_cast<uint8_t>(i), tree);
+}
+
+void Speculator::Propose(std::span<const TokenId> committed, const DraftRoom& room,
+                         DraftTree& tree) {
+  tree.clear();
+  proposed_.clear();
+  std::fill(work_.begin(), work_.end(), SequenceBudget::DrafterWork{});
+  const SequenceBudget::Limits allowed =
+      own_->DraftLimits(room.base_rows, room.max_nodes, room.max_depth);
+  ProposeLimits limits = {std::min(allowed.max_nodes, room.max_nodes),
+                          std::min(allowed.max_depth, room.max_depth), 0};
+  if (limits.max_nodes <= 0) return;
+  // Those that make no passes cost microseconds, and what they guess may spare the others' passes.
+  for (size_t i = 0; i < drafters_.size(); ++i) {
+    if (drafters_[i] && !MakesPasses(i)) Ask(i, committed, limits, tree);
+  }
+  for (size_t i = 0; i < drafters_.size(); ++i) {
+    if (!MakesPasses(i)) continue;
+    const SequenceBudget::Ask ask = own_->WorthAsking(static_cast<int>(i), tree, room.base_rows);
+    if (!ask.worth) continue;
+    limits.min_path_probability = chance_ ? 0 : ask.min_path_probability;
+    Ask(i, committed, limits, tree);
+  }
+  proposed_ = tree;
+  // To drop a guess for what was drawn would bend the law that it is judged by (docs/lossless.md):
+  // there the last ones go, whatever they are.
+  if (!AnyDrawn(tree)) own_->Prune(room.base_rows, tree);
+  trimmer_.Trim(limits.max_nodes, limits.max_depth, vocab_size_, tree);
+}
+
+void Speculator::Learn(const Observation& step, std::span<const TokenId> new_tokens, int rows,
+                       double pass_seconds) {
+  for (const uint8_t source : step.tree.sources) ++stats_[source].draft_tokens;
+  for (const int32_t node : step.path) ++stats_[step.tree.sources[node]].accepted_tokens;
+  own_->Learn(proposed_, step.tree.size(), new_tokens, rows, pass_seconds, work_);
+  for (const auto& drafter : drafters_) {
+    if (drafter) drafter->Observe(step);
+  }
+  if (own_->TakeWarning()) {
+    LogWarning(fmt::format(
+        "fewer than {:.0f} % of the guesses are accepted on this text; speculation goes on only "
+        "where it pays (--acceptance-warning sets the limit, 0 turns this message off)",
+        100 * options_.acceptance_warning));
+  }
+}
+
+void Speculator::Forget() {
+  for (const auto& drafter : drafters_) {
+    if (drafter) drafter->Forget();
+  }
+}
+
+}  // namespace hunch
