@@ -10,9 +10,11 @@ namespace hunch {
 void NgramIndex::Clear() {
   used_ = 0;
   slots_.clear();
+  previous_.clear();
 }
 
 void NgramIndex::Reserve(size_t ngrams) {
+  previous_.reserve(ngrams);
   const size_t wanted = std::bit_ceil(2 * ngrams + 1);
   if (wanted > slots_.size()) Grow(wanted);
 }
@@ -47,12 +49,22 @@ void NgramIndex::Put(std::span<const TokenId> tokens, size_t end) {
   const uint32_t hash = Hash(tokens, end);
   Slot& slot = slots_[Probe(hash)];
   used_ += slot.end < 0;
+  const size_t at = end - static_cast<size_t>(length_);
+  if (at >= previous_.size()) previous_.resize(at + 1, -1);
+  // Only ever further back, so that following it ends.
+  previous_[at] = slot.end < static_cast<int64_t>(end) ? slot.end : -1;
   slot = {hash, static_cast<int32_t>(end)};
 }
 
 int64_t NgramIndex::Find(std::span<const TokenId> tokens) const {
   if (slots_.empty() || tokens.size() < static_cast<size_t>(length_)) return -1;
   return slots_[Probe(Hash(tokens, tokens.size()))].end;
+}
+
+int64_t NgramIndex::Previous(int64_t end) const {
+  const int64_t at = end - length_;
+  return at >= 0 && at < static_cast<int64_t>(previous_.size()) ? previous_[static_cast<size_t>(at)]
+                                                                : -1;
 }
 
 }  // namespace hunch

@@ -1,7 +1,8 @@
-// NgramIndex: where each n-gram of one length last ended in a sequence. It stores hashes and
-// positions, never tokens (of two n-grams with one hash the later stays): the caller confirms a hit
-// against the sequence, so a false hit costs a lookup and nothing else. O(1) for each token and
-// each lookup; 16 to 32 bytes for each n-gram indexed. Not thread safe.
+// NgramIndex: where each n-gram of one length ended in a sequence, the last time and, from there
+// back, the times before. It stores hashes and positions, never tokens (n-grams with one hash are
+// taken for one): the caller confirms a hit against the sequence, so a false hit costs a lookup and
+// nothing else. O(1) for each token and each lookup; 20 to 36 bytes for each n-gram indexed. Not
+// thread safe.
 #ifndef HUNCH_DRAFT_NGRAM_INDEX_H_
 #define HUNCH_DRAFT_NGRAM_INDEX_H_
 
@@ -22,10 +23,12 @@ class NgramIndex {
   void Clear();
   void Reserve(size_t ngrams);
   // The n-gram tokens[end - length .. end) ends at `end`, which replaces an earlier end. end >=
-  // length.
+  // length, and above any that was put before, or an earlier end is hidden.
   void Put(std::span<const TokenId> tokens, size_t end);
   // Where the n-gram at the end of `tokens` last ended, or -1. A hash hit, still to be confirmed.
   int64_t Find(std::span<const TokenId> tokens) const;
+  // Where the n-gram that ends at `end`, which was put, ended the time before, or -1. A hash hit.
+  int64_t Previous(int64_t end) const;
 
  private:
   struct Slot {
@@ -38,7 +41,8 @@ class NgramIndex {
 
   int length_;
   size_t used_ = 0;
-  std::vector<Slot> slots_;  // a power of two, at most half full; linear probing
+  std::vector<Slot> slots_;        // a power of two, at most half full; linear probing
+  std::vector<int32_t> previous_;  // [end - length]
 };
 
 }  // namespace hunch

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "draft/tree_checks.h"
 #include "support/fake_target.h"
 
 namespace hunch {
@@ -17,14 +18,22 @@ using Ids = std::vector<TokenId>;
 DraftTree Propose(NgramDrafter& drafter, const Ids& committed, ProposeLimits limits = {8, 8, 0}) {
   DraftTree tree;
   EXPECT_TRUE(drafter.Propose(committed, limits, tree).ok());
-  for (int node = 0; node < tree.size(); ++node) EXPECT_EQ(tree.parents[node], node - 1);
+  ExpectSound(tree, limits);
   return tree;
 }
 
-Ids Guess(const Ids& prompt, NgramOptions options = {}, ProposeLimits limits = {8, 8, 0}) {
+DraftTree GuessTree(const Ids& prompt, NgramOptions options = {},
+                    ProposeLimits limits = {8, 8, 0}) {
   NgramDrafter drafter(options);
   EXPECT_TRUE(drafter.Start(prompt, {}).ok());
-  return Propose(drafter, prompt, limits).tokens;
+  return Propose(drafter, prompt, limits);
+}
+
+// Where there can be but one chain.
+Ids Guess(const Ids& prompt, NgramOptions options = {}, ProposeLimits limits = {8, 8, 0}) {
+  const DraftTree tree = GuessTree(prompt, options, limits);
+  for (int node = 0; node < tree.size(); ++node) EXPECT_EQ(tree.parents[node], node - 1);
+  return tree.tokens;
 }
 
 TEST(NgramDrafterTest, ProposesWhatFollowedTheLastTokens) {
@@ -49,6 +58,29 @@ TEST(NgramDrafterTest, OfEqualMatchesTheMostRecent) {
   EXPECT_EQ(Guess({1, 2, 7, 1, 2, 8, 0, 1, 2}, {}, {1, 8, 0}), (Ids{8}));
 }
 
+// "1 2" was followed by 8 9, by 7 5 and before that by 7 6.
+TEST(NgramDrafterTest, OccurrencesThatPartMakeBranches) {
+  const Ids prompt = {1, 2, 7, 6, 40, 1, 2, 7, 5, 41, 1, 2, 8, 9, 42, 1, 2};
+  const DraftTree tree = GuessTree(prompt, {}, {32, 2, 0});
+  EXPECT_EQ(PathsOf(tree), (std::vector<Ids>{{8}, {7}, {8, 9}, {7, 5}, {7, 6}}));
+  // The first node is that of the most recent one, and with one node it is alone.
+  EXPECT_EQ(Guess(prompt, {}, {1, 8, 0}), (Ids{8}));
+  // Of shorter matches what the longer ones did not say.
+  EXPECT_EQ(PathsOf(GuessTree({3, 1, 2, 7, 0, 1, 2, 8, 0, 3, 1, 2}, {}, {2, 1, 0})),
+            (std::vector<Ids>{{7}, {8}}));
+}
+
+TEST(NgramDrafterTest, SiblingsSumToAtMostOne) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 200; ++round) {
+    Ids prompt(60);
+    for (TokenId& token : prompt) token = static_cast<TokenId>(random() % 4);
+    const DraftTree tree = GuessTree(prompt, {4, 1}, {64, 8, 0});
+    EXPECT_GT(tree.size(), 30);
+    ExpectSiblingsSumToAtMostOne(tree);
+  }
+}
+
 TEST(NgramDrafterTest, ReadsOnInItsOwnGuesses) {
   EXPECT_EQ(Guess({5, 1, 2, 3, 1, 2, 3, 1, 2}), (Ids{3, 1, 2, 3, 1, 2, 3, 1}));
   EXPECT_EQ(Guess({4, 4, 4, 4, 4}, {}, {3, 8, 0}), (Ids{4, 4, 4}));
@@ -61,7 +93,7 @@ TEST(NgramDrafterTest, KeepsToItsLimits) {
   EXPECT_EQ(Guess(prompt, {}, {8, 0, 0}).size(), 0u);
   EXPECT_EQ(Guess(prompt, {}, {0, 8, 0}).size(), 0u);
   EXPECT_EQ(Guess(prompt, {}, {8, 8, 1.0f}).size(), 0u);
-  const Ids some = Guess(prompt, {}, {8, 8, 0.1f});
+  const Ids some = Guess(prompt, {}, {8, 8, 0.3f});
   EXPECT_GT(some.size(), 0u);
   EXPECT_LT(some.size(), 8u);
 }
@@ -190,6 +222,19 @@ TEST(NgramIndexTest, FindsTheLastEndThroughGrowth) {
     found += last >= 0;
   }
   EXPECT_GT(found, 1000);
+  // The ends before it, each time further back.
+  const Ids last(tokens.end() - 3, tokens.end());
+  Ids ends;
+  for (int64_t end = index.Find(tokens); end >= 0; end = index.Previous(end)) {
+    ends.push_back(static_cast<TokenId>(end));
+  }
+  Ids expected;
+  for (size_t end = tokens.size() - 1; end >= 3; --end) {
+    if (std::equal(last.begin(), last.end(), tokens.begin() + static_cast<ptrdiff_t>(end - 3))) {
+      expected.push_back(static_cast<TokenId>(end));
+    }
+  }
+  EXPECT_EQ(ends, expected);
   EXPECT_EQ(index.Find(Ids{500, 501, 502}), -1);
   EXPECT_EQ(index.Find(Ids{1, 2}), -1);
   index.Clear();
