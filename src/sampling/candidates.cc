@@ -14,8 +14,6 @@
 namespace hunch {
 namespace {
 
-constexpr float kMassUnit = 1099511627776.0f;  // 2^40: the best token's mass
-
 constexpr int kBucketShift = 19;  // sign, eight bits of exponent, four of mantissa
 constexpr size_t kBuckets = size_t{1} << (31 - kBucketShift);
 
@@ -23,8 +21,6 @@ constexpr size_t kBuckets = size_t{1} << (31 - kBucketShift);
 uint64_t Share(float share, uint64_t total) {
   return static_cast<uint64_t>(static_cast<double>(share) * static_cast<double>(total));
 }
-
-uint64_t MassOf(float exp_z) { return static_cast<uint64_t>(exp_z * kMassUnit); }
 
 }  // namespace
 
@@ -36,7 +32,7 @@ Truncation::Truncation(const SamplingParams& params)
       top_p(params.top_p),
       typical_p(params.typical_p) {}
 
-uint64_t Mass(float z) { return z >= kLeastWithMass ? MassOf(Exp(z)) : 0; }
+uint64_t Mass(float z) { return z >= kLeastWithMass ? MassOfExp(Exp(z)) : 0; }
 
 void Candidates::Reserve(int tokens) {
   ids_.reserve(tokens);
@@ -125,7 +121,7 @@ void Candidates::Weigh() {
   mass_.clear();
   size_t kept = 0;
   for (size_t i = 0; i < ids_.size(); ++i) {
-    const uint64_t mass = MassOf(exp_[i]);
+    const uint64_t mass = MassOfExp(exp_[i]);
     if (mass == 0) continue;
     mass_.push_back(mass);
     ids_[kept] = ids_[i];

@@ -39,6 +39,8 @@ struct Truncation {
 
 // Mass of one token.
 uint64_t Mass(float z);
+// The same from exp(z): the best token has 2^40.
+inline uint64_t MassOfExp(float exp_z) { return static_cast<uint64_t>(exp_z * 0x1p40f); }
 
 class Candidates {
  public:

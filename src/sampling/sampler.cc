@@ -59,7 +59,12 @@ struct Sampler::State {
   // Fills `top` with the count best tokens of the row; `relative` (and `candidates`, when the
   // request truncates) describe it afterwards. False, and nothing filled, when no token can be
   // chosen.
-  bool SelectNoisy(size_t position, const float* processed, const float* maxima, int count);
+  bool SelectNoisy(const NoiseKey& key, const float* processed, const float* maxima, int count);
+  NoiseKey KeyAt(size_t position) const { return {params.seed, params.choice, position}; }
+  // `relative` describes the row: its law.
+  void FillLaw(std::vector<float>& law);
+  // The entries of `top`.
+  void FillCandidates(std::vector<Candidate>& out);
   // The mass that the probabilities are shares of.
   uint64_t MassOfChoosable() const;
 
@@ -84,11 +89,10 @@ TokenId Sampler::State::Greedy(const float* raw, const float* processed,
   return static_cast<TokenId>(ArgMax(raw, vocab_size));
 }
 
-bool Sampler::State::SelectNoisy(size_t position, const float* processed, const float* maxima,
+bool Sampler::State::SelectNoisy(const NoiseKey& key, const float* processed, const float* maxima,
                                  int count) {
   relative.Reset(processed, vocab_size, params.temperature, maxima);
   if (relative.empty()) return false;
-  const NoiseKey key{params.seed, params.choice, position};
   top.Reset(count);
   if (truncation.any()) {
     candidates.Select(relative, truncation);
@@ -106,6 +110,41 @@ uint64_t Sampler::State::MassOfChoosable() const {
   return total;
 }
 
+void Sampler::State::FillLaw(std::vector<float>& law) {
+  if (truncation.any()) {
+    candidates.Select(relative, truncation);
+    const double total = static_cast<double>(MassOfChoosable());
+    for (int i = 0; i < candidates.size(); ++i) {
+      law[candidates.id(i)] =
+          static_cast<float>(static_cast<double>(Mass(candidates.z(i))) / total);
+    }
+    return;
+  }
+  const double total = static_cast<double>(relative.mass());
+  float exps[RelativeRow::kBlock];
+  for (int block = 0; block < relative.blocks(); ++block) {
+    if (!(relative.block_z(block) >= kLeastWithMass)) continue;
+    const int first = block * RelativeRow::kBlock;
+    const int n = relative.block_size(block);
+    for (int i = 0; i < n; ++i) {
+      const float z = relative.z(first + i);
+      exps[i] = z >= kLeastWithMass ? z : -64.0f;  // NaN too
+    }
+    ExpRow(exps, n, exps);
+    for (int i = 0; i < n; ++i) {
+      law[first + i] = static_cast<float>(static_cast<double>(MassOfExp(exps[i])) / total);
+    }
+  }
+}
+
+void Sampler::State::FillCandidates(std::vector<Candidate>& out) {
+  const double total = static_cast<double>(MassOfChoosable());
+  for (const TopList::Entry& entry : top.entries()) {
+    const double mass = static_cast<double>(Mass(relative.z(entry.token)));
+    out.push_back({entry.token, entry.score, static_cast<float>(mass / total)});
+  }
+}
+
 Sampler::Sampler(const SamplingParams& params, int vocab_size, size_t prompt_len,
                  std::vector<TokenId> end_tokens) {
   HUNCH_CHECK_GE(vocab_size, 1);
@@ -120,7 +159,7 @@ TokenChoice Sampler::Choose(std::span<const TokenId> prefix, const Row& row) {
   const float* processed = s.processors.Apply(prefix, raw);
   const float* maxima = s.Maxima(row, processed);
   TokenChoice choice;
-  if (s.params.temperature == 0 || !s.SelectNoisy(prefix.size(), processed, maxima, 1)) {
+  if (s.params.temperature == 0 || !s.SelectNoisy(s.KeyAt(prefix.size()), processed, maxima, 1)) {
     choice.token = s.Greedy(raw, processed, maxima);
   } else {
     choice.token = s.top.entries().front().token;
@@ -148,17 +187,52 @@ void Sampler::TopPerturbed(std::span<const TokenId> prefix, const Row& row, int 
         s.top.Offer(s.candidates.id(i), s.candidates.z(i));
     }
   } else {
-    choosable = s.SelectNoisy(prefix.size(), processed, maxima, count);
+    choosable = s.SelectNoisy(s.KeyAt(prefix.size()), processed, maxima, count);
   }
   if (!choosable) {
     out.push_back({s.Greedy(raw, processed, maxima), 0.0f, 1.0f});
     return;
   }
-  const double total = static_cast<double>(s.MassOfChoosable());
-  for (const TopList::Entry& entry : s.top.entries()) {
-    const double mass = static_cast<double>(Mass(s.relative.z(entry.token)));
-    out.push_back({entry.token, entry.score, static_cast<float>(mass / total)});
+  s.FillCandidates(out);
+}
+
+void Sampler::Draw(std::span<const TokenId> prefix, const Row& row, int count, RatioNoise& noise,
+                   std::vector<Candidate>& out) {
+  out.clear();
+  if (count <= 0) return;
+  State& s = *state_;
+  const float* raw = s.Raw(row.logits);
+  const float* processed = s.processors.Apply(prefix, raw);
+  const float* maxima = s.Maxima(row, processed);
+  const NoiseKey key{noise.seed(), noise.choice(), noise.NextRow()};
+  if (s.params.temperature > 0 && s.SelectNoisy(key, processed, maxima, count)) {
+    s.FillCandidates(out);
+  } else {
+    out.push_back({s.Greedy(raw, processed, maxima), 0.0f, 1.0f});
   }
+}
+
+void Sampler::Law(std::span<const TokenId> prefix, const Row& row, std::vector<float>& law) {
+  State& s = *state_;
+  const float* raw = s.Raw(row.logits);
+  const float* processed = s.processors.Apply(prefix, raw);
+  const float* maxima = s.Maxima(row, processed);
+  law.assign(s.vocab_size, 0.0f);
+  if (s.params.temperature > 0) {
+    s.relative.Reset(processed, s.vocab_size, s.params.temperature, maxima);
+    if (!s.relative.empty()) return s.FillLaw(law);
+  }
+  law[s.Greedy(raw, processed, maxima)] = 1.0f;
+}
+
+TokenChoice Sampler::Describe(TokenId token, const Row& row) {
+  State& s = *state_;
+  TokenChoice choice;
+  choice.token = token;
+  if (s.params.logprobs >= 0) {
+    s.logprobs.Fill(s.Raw(row.logits), s.vocab_size, s.params.logprobs, choice);
+  }
+  return choice;
 }
 
 }  // namespace hunch

@@ -21,6 +21,7 @@
 
 #include "base/result.h"
 #include "hunch/sampling_params.h"
+#include "sampling/ratio_noise.h"
 #include "seq/types.h"
 
 namespace hunch {
@@ -59,6 +60,18 @@ class Sampler {
   // noise. Meant for a handful: each costs a place in a sorted list.
   void TopPerturbed(std::span<const TokenId> prefix, const Row& row, int count,
                     std::vector<Candidate>& out);
+
+  // The rest is for the rules `ratio` and `block`, where chance is not keyed by position.
+  //
+  // law[vocab_size]: with what probability Choose would choose each token over all seeds (T = 0:
+  // the one that it chooses). A pure function: equal rows give equal bits.
+  void Law(std::span<const TokenId> prefix, const Row& row, std::vector<float>& law);
+  // `count` different tokens drawn one after another from the law, without replacement, with noise
+  // that is used once (the Gumbel top-k trick); fewer if fewer have a probability. Meant for T > 0.
+  void Draw(std::span<const TokenId> prefix, const Row& row, int count, RatioNoise& noise,
+            std::vector<Candidate>& out);
+  // `token` with the logprobs that the request asked for.
+  TokenChoice Describe(TokenId token, const Row& row);
 
  private:
   struct State;

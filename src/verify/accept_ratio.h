@@ -1,0 +1,71 @@
+// Acceptance rules `ratio` and `block`: a guess is accepted with a probability that makes the text
+// an exact sample of the target's distribution, whatever the guesses were drawn from. Unlike
+// AcceptCoupled they do not promise the same text. Proofs: docs/lossless.md.
+//
+// They ask this of a tree, and of whoever prunes or merges it: a node with a law was drawn from it,
+// less the tokens of its siblings before it, with noise used for nothing else; and whether a node
+// is in the tree depends on what was drawn before it, never on its own token, unless that repeats
+// an earlier sibling's. (A node may be left out for what its parent's path is worth, or for its
+// place among its siblings, but not for its own probability.)
+//
+// A node that cannot have been drawn from its law (no such law, or probability 0) is passed over.
+// Not thread safe (scratch: two rows of doubles and one of floats); one serves many requests.
+#ifndef HUNCH_VERIFY_ACCEPT_RATIO_H_
+#define HUNCH_VERIFY_ACCEPT_RATIO_H_
+
+#include <span>
+#include <vector>
+
+#include "hunch/sampling_params.h"
+#include "sampling/ratio_noise.h"
+#include "verify/accept.h"
+
+namespace hunch {
+
+class RatioAcceptor {
+ public:
+  // `noise` is the request's stream RatioNoise::kVerify. rule: kRatio, or kBlock, which verifies
+  // trees that are a chain as a block and others as kRatio does. The rest as AcceptCoupled.
+  void Accept(AcceptanceRule rule, const DraftTree& tree, const LogitsRows& rows,
+              std::span<const TokenId> committed, Sampler& sampler, RatioNoise& noise,
+              Verdict& verdict);
+
+ private:
+  // One call's arguments.
+  struct Step {
+    const DraftTree& tree;
+    const LogitsRows& rows;
+    std::span<const TokenId> committed;
+    Sampler& sampler;
+    RatioNoise& noise;
+    Verdict& verdict;
+  };
+
+  void AcceptTree(const Step& step);
+  void AcceptChain(const Step& step);
+  int32_t AcceptChild(const Step& step, int32_t parent);
+  bool LoadGuess(const Step& step, int32_t node);
+  void LoadTarget(const Step& step, int32_t node);
+  TokenId DrawToken(const Step& step) const;
+  static std::span<const TokenId> Prefix(const Step& step, size_t path);
+
+  // A distribution up to a factor.
+  struct Weights {
+    std::vector<double> of;  // [vocab]
+    double total = 0;
+    double at(TokenId token) const { return of[token] / total; }
+    void Sum();
+  };
+  // norm(max(0, scale p - q)); the sum that was normalised away. Where nothing is left, p stays.
+  static double Subtract(double scale, const Weights& q, Weights& p);
+
+  Weights target_;              // what a token must be drawn from, given all that was rejected
+  Weights guess_;               // what the guess at hand was drawn from
+  std::vector<float> law_;      // scratch
+  std::vector<double> accept_;  // of a chain: probability to go on beyond each node
+  std::vector<double> reach_;   // of a chain: see AcceptChain
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_VERIFY_ACCEPT_RATIO_H_
