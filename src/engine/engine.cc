@@ -26,7 +26,8 @@ struct Engine::Active {
       : request(std::move(from)),
         tokens(request.prompt),
         table(pool),
-        sampler(request.params, vocab_size, request.prompt.size(), ends) {}
+        sampler(request.params, vocab_size, request.prompt.size(), ends),
+        noise(request.params.seed, request.params.choice, RatioNoise::kVerify) {}
 
   int output_tokens() const { return static_cast<int>(tokens.size() - request.prompt.size()); }
   bool over() const { return reason != FinishReason::kNone; }
@@ -36,6 +37,7 @@ struct Engine::Active {
   std::vector<TokenId> tokens;  // committed: prompt and output
   BlockTable table;             // KV of a prefix of them
   Sampler sampler;
+  RatioNoise noise;                      // of the rules ratio and block
   std::optional<Speculator> speculator;  // none: plain decoding
   int tokens_left = 0;
   FinishReason reason = FinishReason::kNone;
@@ -226,7 +228,7 @@ void Engine::AcceptAndCommit(Work& work, const Logits& logits, double pass_secon
   const LogitsRows rows = {logits.rows, target_.vocab(), options_.vocab_size, logits.maxima,
                            LogitBlocks(target_.vocab())};
   Verdict& verdict = work.verdict;
-  AcceptCoupled(work.tree, rows, sequence.tokens, sequence.sampler, verdict);
+  Accept(work, rows);
 
   const size_t before = sequence.tokens.size();
   for (size_t i = 0; i < verdict.tokens.size() && !sequence.over(); ++i) {
@@ -244,6 +246,17 @@ void Engine::AcceptAndCommit(Work& work, const Logits& logits, double pass_secon
   Count(work, committed, pass_seconds);
   Learn(work, rows, committed, pass_seconds);
   if (sequence.over()) Release(sequence);
+}
+
+void Engine::Accept(Work& work, const LogitsRows& rows) {
+  Active& sequence = *work.sequence;
+  const AcceptanceRule rule = sequence.request.params.acceptance;
+  if (rule == AcceptanceRule::kCoupled) {
+    AcceptCoupled(work.tree, rows, sequence.tokens, sequence.sampler, work.verdict);
+  } else {
+    ratio_.Accept(rule, work.tree, rows, sequence.tokens, sequence.sampler, sequence.noise,
+                  work.verdict);
+  }
 }
 
 void Engine::Count(const Work& work, size_t committed, double pass_seconds) {

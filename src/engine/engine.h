@@ -21,6 +21,7 @@
 #include "sched/plan.h"
 #include "seq/types.h"
 #include "verify/accept.h"
+#include "verify/accept_ratio.h"
 
 namespace hunch {
 
@@ -108,6 +109,7 @@ class Engine {
   bool ReserveAndLay(Work& work);
   void Preempt();
   void AcceptAndCommit(Work& work, const Logits& logits, double pass_seconds);
+  void Accept(Work& work, const LogitsRows& rows);
   void Count(const Work& work, size_t committed, double pass_seconds);
   void Learn(const Work& work, const LogitsRows& rows, size_t committed, double pass_seconds);
   void RetireDrafters(Active& sequence);
@@ -130,7 +132,8 @@ class Engine {
   std::vector<SequenceRows> batch_;           // of those that found room
   std::vector<Work*> taking_part_;            // [batch_]
   int rows_ = 0;                              // of the pass
-  std::vector<TokenId> top_;                  // [rows of a sequence][its top_wanted]
+  RatioAcceptor ratio_;
+  std::vector<TokenId> top_;  // [rows of a sequence][its top_wanted]
 };
 
 }  // namespace hunch

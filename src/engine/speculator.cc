@@ -37,14 +37,19 @@ Speculator::Speculator(Budget& budget, const BudgetOptions& options, int vocab_s
       vocab_size_(vocab_size),
       drafters_(std::move(drafters)),
       stats_(drafters_.size()),
+      proposed_(drafters_.size()),
       work_(drafters_.size()) {}
 
 void Speculator::Start(std::span<const TokenId> prompt, const SamplingParams& params) {
   chance_ = params.acceptance != AcceptanceRule::kCoupled;
-  own_ = std::make_unique<SequenceBudget>(shared_, options_, static_cast<int>(drafters_.size()),
-                                          params.temperature);
+  prompt_ = static_cast<int>(prompt.size());
+  std::vector<std::string_view> names;
   for (size_t i = 0; i < drafters_.size(); ++i) {
-    stats_[i].name = drafters_[i]->name();
+    names.push_back(drafters_[i]->name());
+    stats_[i].name = names.back();
+  }
+  own_ = std::make_unique<SequenceBudget>(shared_, options_, names, params.temperature);
+  for (size_t i = 0; i < drafters_.size(); ++i) {
     const Stopwatch watch;
     const Status started = drafters_[i]->Start(prompt, params);
     stats_[i].seconds += watch.Seconds();
@@ -75,31 +80,32 @@ void Speculator::Drop(size_t i, const std::string& why) {
 
 void Speculator::Ask(size_t i, std::span<const TokenId> committed, const ProposeLimits& limits,
                      DraftTree& tree) {
-  part_.clear();
+  DraftTree& own = proposed_[i];
   const int64_t passes = drafters_[i]->passes();
   const Stopwatch watch;
-  const Status proposed = drafters_[i]->Propose(committed, limits, part_);
+  const Status proposed = drafters_[i]->Propose(committed, limits, own);
   work_[i] = {watch.Seconds(), static_cast<int>(drafters_[i]->passes() - passes)};
   stats_[i].seconds += work_[i].seconds;
   stats_[i].passes += work_[i].passes;
   if (!proposed.ok()) {
+    own.clear();
     Drop(i, proposed.error().message);
     return;
   }
-  trimmer_.Trim(limits.max_nodes, limits.max_depth, vocab_size_, part_);
-  stats_[i].trees += !part_.empty();
-  merger_.Merge(part_, static_cast<uint8_t>(i), tree);
+  trimmer_.Trim(limits.max_nodes, limits.max_depth, vocab_size_, own);
+  std::fill(own.sources.begin(), own.sources.end(), static_cast<uint8_t>(i));
+  stats_[i].trees += !own.empty();
+  merger_.Merge(own, static_cast<uint8_t>(i), tree);
 }
 
 void Speculator::Propose(std::span<const TokenId> committed, const DraftRoom& room,
                          DraftTree& tree) {
   tree.clear();
-  proposed_.clear();
-  std::fill(work_.begin(), work_.end(), SequenceBudget::DrafterWork{});
+  for (DraftTree& own : proposed_) own.clear();
+  std::fill(work_.begin(), work_.end(), DrafterWork{});
   const SequenceBudget::Limits allowed =
       own_->DraftLimits(room.base_rows, room.max_nodes, room.max_depth);
-  ProposeLimits limits = {std::min(allowed.max_nodes, room.max_nodes),
-                          std::min(allowed.max_depth, room.max_depth), 0};
+  ProposeLimits limits = {allowed.max_nodes, allowed.max_depth, 0};
   if (limits.max_nodes <= 0) return;
   // Those that make no passes cost microseconds, and what they guess may spare the others' passes.
   for (size_t i = 0; i < drafters_.size(); ++i) {
@@ -107,12 +113,15 @@ void Speculator::Propose(std::span<const TokenId> committed, const DraftRoom& ro
   }
   for (size_t i = 0; i < drafters_.size(); ++i) {
     if (!MakesPasses(i)) continue;
+    if (stats_[i].passes == 0) {
+      own_->ExpectStart(static_cast<int>(i), prompt_, static_cast<int>(committed.size()) - prompt_,
+                        room.max_depth + 1);
+    }
     const SequenceBudget::Ask ask = own_->WorthAsking(static_cast<int>(i), tree, room.base_rows);
     if (!ask.worth) continue;
     limits.min_path_probability = chance_ ? 0 : ask.min_path_probability;
     Ask(i, committed, limits, tree);
   }
-  proposed_ = tree;
   // To drop a guess for what was drawn would bend the law that it is judged by (docs/lossless.md):
   // there the last ones go, whatever they are.
   if (!AnyDrawn(tree)) own_->Prune(room.base_rows, tree);

@@ -21,7 +21,7 @@ namespace hunch {
 struct DraftRoom {
   int base_rows;  // rows that the pass has without them, >= 1
   int max_nodes;
-  int max_depth;
+  int max_depth;  // and at most one token more will come
 };
 
 class Speculator {
@@ -62,13 +62,13 @@ class Speculator {
   std::unique_ptr<SequenceBudget> own_;             // from Start on
   int top_wanted_ = 0;
   bool chance_ = false;  // the rule lets guesses be drawn
+  int prompt_ = 0;       // its length
 
   // Scratch, kept so that a step allocates nothing.
   TreeTrimmer trimmer_;
   TreeMerger merger_;
-  DraftTree part_;                                 // one drafter's
-  DraftTree proposed_;                             // the last tree, before the budget cut it
-  std::vector<SequenceBudget::DrafterWork> work_;  // [drafters_], of the last step
+  std::vector<DraftTree> proposed_;  // [drafters_]: of the last step, before they were merged
+  std::vector<DrafterWork> work_;    // [drafters_], of the last step
 };
 
 }  // namespace hunch

@@ -42,6 +42,11 @@ void PassCost::Observe(int rows, double seconds) {
   if (!(seconds > 0) || !std::isfinite(seconds)) return;
   const size_t own = Index(rows);
   const double at_own_rows = seconds * static_cast<double>(own + 1) / rows;
+  if (passes_ == 0) {
+    // Before the first pass the ratios are known, by the kind of CPU, and not the seconds.
+    const double scale = std::log(at_own_rows) - log_levels_[own];
+    for (double& level : log_levels_) level += scale;
+  }
   const double error =
       std::clamp(std::log(at_own_rows) - log_levels_[own], -kLargestError, kLargestError);
   log_levels_[own] += (Stale(rows) ? kStaleRate : kRate) * error;

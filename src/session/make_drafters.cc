@@ -6,6 +6,7 @@
 
 #include "base/isa.h"
 #include "draft/ngram.h"
+#include "draft/suffix.h"
 
 namespace hunch {
 namespace {
@@ -20,7 +21,7 @@ int LookaheadNodes(const SpeculativeConfig& config) {
 // there is one.
 std::vector<DrafterKind> KindsOf(const SpeculativeConfig& config) {
   if (!config.method.automatic()) return config.method.drafters();
-  std::vector<DrafterKind> kinds = {DrafterKind::kNgram};
+  std::vector<DrafterKind> kinds = {DrafterKind::kSuffix};
   if (config.UsesDraftModel()) kinds.push_back(DrafterKind::kDraftModel);
   return kinds;
 }
@@ -40,7 +41,6 @@ Result<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(const SpeculativeConf
                                                            const Tokenizer& tokenizer,
                                                            int max_model_len) {
   HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(config));
-  (void)max_model_len;
   std::vector<std::unique_ptr<Drafter>> drafters;
   for (const DrafterKind kind : KindsOf(config)) {
     std::unique_ptr<Drafter> drafter;
@@ -48,6 +48,9 @@ Result<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(const SpeculativeConf
       case DrafterKind::kDraftModel:
         drafter = draft_side.Make(tokenizer.end_tokens());
         if (drafter == nullptr) return NoDraftModel(config);
+        break;
+      case DrafterKind::kSuffix:
+        drafter = std::make_unique<SuffixDrafter>(max_model_len);
         break;
       default:
         drafter = std::make_unique<NgramDrafter>(

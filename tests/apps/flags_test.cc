@@ -171,9 +171,10 @@ TEST(Flags, EveryFlagSetsItsField) {
 }
 
 TEST(Flags, BenchFlags) {
-  const auto f = Parse(Subcommand::kBench,
-                       {"--model", "m", "--prompts", "a", "--prompts", "b", "--n", "4", "--rounds",
-                        "2", "--methods", "ngram,none,ngram+draft_model,ngram,auto:8,auto:threshold"});
+  const auto f =
+      Parse(Subcommand::kBench,
+            {"--model", "m", "--prompts", "a", "--prompts", "b", "--n", "4", "--rounds", "2",
+             "--methods", "ngram,none,ngram+draft_model,ngram,auto:8,auto:threshold"});
   ASSERT_TRUE(f.ok()) << f.error().message;
   EXPECT_THAT(f.value().prompt_files, ElementsAre("a", "b"));
   EXPECT_EQ(f.value().per_category, 4);
@@ -183,7 +184,8 @@ TEST(Flags, BenchFlags) {
                           MethodChoice{ParseDraftMethod("ngram+draft_model").value()},
                           MethodChoice{.method = DraftMethod::Auto(), .guesses = 8},
                           MethodChoice{.method = DraftMethod::Auto(), .threshold = true}));
-  for (const char* wrong : {"eagle", "ngram+ngram", "ngram:0", "ngram:65", "ngram:x", "none:4", ""}) {
+  for (const char* wrong :
+       {"eagle", "ngram+ngram", "ngram:0", "ngram:65", "ngram:x", "none:4", ""}) {
     EXPECT_FALSE(Parse(Subcommand::kBench, {"--model", "m", "--methods", wrong}).ok()) << wrong;
   }
 }

@@ -17,40 +17,39 @@ RequestOutput Answer() {
   output.prompt_tokens = 10;
   output.finish_reason = FinishReason::kLength;
   output.timings = {1.0, 0.5, 0.25};
-  output.speculation = {.method = DraftMethod(DrafterKind::kNgram),
-                        .drafts = 1,
-                        .draft_tokens = 4,
-                        .accepted_tokens = 1,
-                        .accepted_per_position = {1, 0},
-                        .target_passes = 1,
-                        .decode_tokens = 2,
-                        .fallbacks = 1,
-                        .probes = 2,
-                        .draft_seconds = 0.5,
-                        .target_seconds = 1.0,
-                        .plain_seconds = 2.0,
-                        .drafters = {{.name = "ngram",
-                                      .trees = 1,
-                                      .draft_tokens = 4,
-                                      .accepted_tokens = 1,
-                                      .seconds = 0.5}}};
+  output.speculation = {
+      .method = DraftMethod(DrafterKind::kNgram),
+      .drafts = 1,
+      .draft_tokens = 4,
+      .accepted_tokens = 1,
+      .accepted_per_position = {1, 0},
+      .target_passes = 1,
+      .decode_tokens = 2,
+      .fallbacks = 1,
+      .probes = 2,
+      .draft_seconds = 0.5,
+      .target_seconds = 1.0,
+      .plain_seconds = 2.0,
+      .drafters = {
+          {.name = "ngram", .trees = 1, .draft_tokens = 4, .accepted_tokens = 1, .seconds = 0.5}}};
   return output;
 }
 
 TEST(OutputJson, HasTheDocumentedShape) {
   const Json json = OutputJson(Answer(), ByteTokenizer(), 2.0);
-  EXPECT_EQ(DumpJson(json),
-            R"({"text":"abc","token_ids":[97,98,99],"prompt_tokens":10,"completion_tokens":3,)"
-            R"("finish_reason":"length","timings":{"load_ms":2000.0,"prefill_ms":500.0,)"
-            R"("decode_ms":250.0,"prefill_tokens_per_second":20.0,)"
-            R"("decode_tokens_per_second":8.0},"speculation":{"method":"ngram","drafts":1,)"
-            R"("draft_tokens":4,"accepted_tokens":1,"accepted_per_position":[1,0],)"
-            R"("acceptance_rate":0.25,"mean_accepted_length":2.0,"target_passes":1,)"
-            R"("tokens_per_pass":2.0,"drafter_errors":0,"draft_ms":500.0,"target_ms":1000.0,)"
-            R"("draft_throughput":8.0,"target_throughput":2.0,"speedup_estimate":1.3333333333333333,)"
-            R"("return_on_drafting":1.0,"fallbacks":1,"probes":2,"drafters":{"ngram":{"drafts":1,)"
-            R"("draft_tokens":4,"accepted_tokens":1,"acceptance_rate":0.25,"passes":0,"ms":500.0,)"
-            R"("failures":0}}}})");
+  EXPECT_EQ(
+      DumpJson(json),
+      R"({"text":"abc","token_ids":[97,98,99],"prompt_tokens":10,"completion_tokens":3,)"
+      R"("finish_reason":"length","timings":{"load_ms":2000.0,"prefill_ms":500.0,)"
+      R"("decode_ms":250.0,"prefill_tokens_per_second":20.0,)"
+      R"("decode_tokens_per_second":8.0},"speculation":{"method":"ngram","drafts":1,)"
+      R"("draft_tokens":4,"accepted_tokens":1,"accepted_per_position":[1,0],)"
+      R"("acceptance_rate":0.25,"mean_accepted_length":2.0,"target_passes":1,)"
+      R"("tokens_per_pass":2.0,"drafter_errors":0,"draft_ms":500.0,"target_ms":1000.0,)"
+      R"("draft_throughput":8.0,"target_throughput":2.0,"speedup_estimate":1.3333333333333333,)"
+      R"("return_on_drafting":1.0,"fallbacks":1,"probes":2,"drafters":{"ngram":{"drafts":1,)"
+      R"("draft_tokens":4,"accepted_tokens":1,"acceptance_rate":0.25,"passes":0,"ms":500.0,)"
+      R"("failures":0}}}})");
 }
 
 TEST(OutputJson, RatiosThatDoNotExistAreNull) {

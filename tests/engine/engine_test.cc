@@ -214,9 +214,7 @@ TEST_F(EngineTest, OneOfTwoDraftersFailsAndTheOtherGoesOn) {
   EngineRequest request = MakeRequest(20, 40);
   request.drafters = std::move(parts);
   Engine engine = MakeEngine(64, 300);
-  const auto result = Finish(
-      engine, engine.Submit(std::move(request))
-                  .value());
+  const auto result = Finish(engine, engine.Submit(std::move(request)).value());
   EXPECT_EQ(result.tokens, plain);
   EXPECT_EQ(result.stats.drafter_errors, 1);
   EXPECT_GT(result.stats.accepted_tokens, 0);
@@ -230,9 +228,9 @@ TEST_F(EngineTest, OneOfTwoDraftersFailsAndTheOtherGoesOn) {
 TEST_F(EngineTest, TreesOfTwoDraftersAreMerged) {
   const auto plain = Plain(MakeRequest(20, 41));
   EngineRequest request = MakeRequest(20, 41, nullptr, 8);
-  for (const size_t odd : {0, 1}) {
+  for (const size_t wrong : {0, 1}) {
     request.drafters.push_back(std::make_unique<ScriptedDrafter>(TrueContinuation(
-        plain, kVocab, [odd](size_t position) { return position % 2 == odd; })));
+        plain, kVocab, [wrong](size_t position) { return position % 3 == wrong; })));
   }
   Engine engine = MakeEngine(64, 300);
   const auto result = Finish(engine, engine.Submit(std::move(request)).value());
@@ -245,8 +243,8 @@ TEST_F(EngineTest, TreesOfTwoDraftersAreMerged) {
 TEST_F(EngineTest, DraftersAreReplacedBetweenStepsAndTheTextStays) {
   const auto plain = Plain(MakeRequest(20, 60));
   Engine engine = MakeEngine(64, 300);
-  const auto id = engine.Submit(MakeRequest(20, 60, std::make_unique<NgramDrafter>(NgramOptions{})))
-                      .value();
+  const auto id =
+      engine.Submit(MakeRequest(20, 60, std::make_unique<NgramDrafter>(NgramOptions{}))).value();
   const BudgetOptions budget = {.policy = Policy::kFixed, .fixed_nodes = 3};
   for (int step = 0; step < 8; ++step) engine.Step();
   std::vector<std::unique_ptr<Drafter>> drafters;

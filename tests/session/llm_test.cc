@@ -92,7 +92,8 @@ TEST_F(SmolLM2, CancelInThePromptAndInTheText) {
 TEST_F(SmolLM2, WrongRequestsAreRefusedWithAReason) {
   EXPECT_THAT(llm_->Generate({}, {}, {}, nullptr).error().message, testing::HasSubstr("empty"));
   const auto prompt = Chat("Hi");
-  const auto no_draft = llm_->Generate(prompt, {}, {.method = DraftMethod(DrafterKind::kDraftModel)}, nullptr);
+  const auto no_draft =
+      llm_->Generate(prompt, {}, {.method = DraftMethod(DrafterKind::kDraftModel)}, nullptr);
   EXPECT_THAT(no_draft.error().message, testing::HasSubstr("needs a draft model"));
   const auto long_prompt = std::vector<TokenId>(1024, 5);
   EXPECT_THAT(llm_->Generate(long_prompt, {}, {}, nullptr).error().message,
@@ -215,8 +216,8 @@ TEST_P(SelfDraft, IsAlwaysRight) {
     params.temperature = temperature;
     const std::vector<TokenId> prompt = {5, 6, 7, 8};
     const auto plain = (*llm)->Generate(prompt, params, {}, nullptr);
-    const auto drafted =
-        (*llm)->Generate(prompt, params, {.method = DraftMethod(DrafterKind::kDraftModel)}, nullptr);
+    const auto drafted = (*llm)->Generate(
+        prompt, params, {.method = DraftMethod(DrafterKind::kDraftModel)}, nullptr);
     ASSERT_TRUE(plain.ok() && drafted.ok());
     EXPECT_EQ(plain->token_ids, drafted->token_ids);
     EXPECT_EQ(drafted->speculation.acceptance_rate(), 1.0);
@@ -275,7 +276,8 @@ TEST(QwenPair, DraftsLosslessly) {
   for (float temperature : {0.0f, 0.8f}) {
     params.temperature = temperature;
     const auto plain = (*llm)->Generate(*prompt, params, {}, nullptr);
-    for (DraftMethod method : {DraftMethod(DrafterKind::kDraftModel), ParseDraftMethod("ngram+draft_model").value()}) {
+    for (DraftMethod method :
+         {DraftMethod(DrafterKind::kDraftModel), ParseDraftMethod("ngram+draft_model").value()}) {
       const auto drafted = (*llm)->Generate(*prompt, params, {.method = method}, nullptr);
       ASSERT_TRUE(plain.ok() && drafted.ok());
       EXPECT_EQ(plain->token_ids, drafted->token_ids);

@@ -79,7 +79,8 @@ Result<RequestOutput> FakeLlm::Generate(std::span<const TokenId> prompt,
   std::vector<TokenId> answer =
       tokenizer_.Encode(own == script_.answers.end() ? script_.answer : own->second, false);
   answer.push_back(ByteTokenizer::kEnd);
-  if (const auto fault = script_.faults.find(DraftMethodName(speculation.method)); fault != script_.faults.end()) {
+  if (const auto fault = script_.faults.find(DraftMethodName(speculation.method));
+      fault != script_.faults.end()) {
     answer[fault->second] = '#';
   }
   if (script_.faulty_call == calls_->size() - 1) answer[0] = '#';

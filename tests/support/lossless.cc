@@ -103,7 +103,7 @@ LosslessRun LosslessCell::Run(const Plan& plan, DrafterList drafters) const {
 }
 
 LosslessCell::DrafterList LosslessCell::MakeDrafters(const Plan& plan, const LosslessRun& plain,
-                                                      uint64_t seed) {
+                                                     uint64_t seed) {
   std::vector<TokenId> whole = subject_.prompt;
   whole.insert(whole.end(), plain.output.begin(), plain.output.end());
   const auto model = [&](Target& target) {
