@@ -27,6 +27,7 @@ struct Mismatch {
 
 struct BenchResults {
   std::vector<SpeculativeConfig> methods;  // methods[0] is none
+  bool compared = true;                    // whether outputs must be identical
   std::vector<EncodedPrompt> prompts;
   std::vector<BenchPrompt> skipped;  // too long for the context
   std::vector<BenchGroup> groups;

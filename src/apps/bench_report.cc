@@ -62,13 +62,15 @@ std::string TableRow(const BenchResults& results, size_t method, const Section& 
       Ratio(accepted, static_cast<double>(s.total.draft_tokens)), s.total.mean_accepted_length(),
       s.total.tokens_per_pass(), s.speedup.median,
       fmt::format("({:.3f}..{:.3f})", s.speedup.least, s.speedup.most), s.ttft_ms,
-      Identical(results, method, section) ? "yes" : "NO");
+      !results.compared                     ? "-"
+      : Identical(results, method, section) ? "yes"
+                                            : "NO");
 }
 
 Json SummaryJson(const BenchResults& results, size_t method, const Section& section) {
   const MethodSummary s = SummaryOf(results, method, section);
   Json json;
-  json["identical"] = Identical(results, method, section);
+  json["identical"] = results.compared ? Json(Identical(results, method, section)) : Json(nullptr);
   json["prompts"] = PromptCount(results, section);
   json["answers"] = s.answers;
   json["tokens_per_second"] = s.tokens_per_second.median;

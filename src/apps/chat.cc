@@ -17,6 +17,8 @@ bool IsCommandLike(const std::string& line) {
   return line.size() > 1 && line[0] == '/' && std::all_of(line.begin() + 1, line.end(), is_letter);
 }
 
+constexpr std::string_view kSpeculationCommand = "/speculation ";
+
 class Chat {
  public:
   Chat(const Flags& flags, const SpeculativeConfig& speculation, Llm& llm, Context& context)
@@ -31,8 +33,14 @@ class Chat {
       if (line == "/exit") return kExitOk;
       if (line == "/clear") messages_ = StartOfChat(flags_);
       if (line.empty() || line == "/clear") continue;
+      if (line.starts_with(kSpeculationCommand)) {
+        Speculate(line.substr(kSpeculationCommand.size()));
+        continue;
+      }
       if (IsCommandLike(line)) {
-        console.err << "no such command; /clear forgets, /exit leaves" << std::endl;
+        console.err << "no such command; /clear forgets, /exit leaves, /speculation JSON guesses "
+                       "another way (as --speculative-config)"
+                    << std::endl;
         continue;
       }
       const Status status = Answer(line);
@@ -46,6 +54,20 @@ class Chat {
   }
 
  private:
+  // Between two answers: another method, or another draft model, which is loaded and checked first.
+  void Speculate(const std::string& json) {
+    const Status status = [&]() -> Status {
+      HUNCH_ASSIGN_OR_RETURN(const SpeculationFlag flag, ParseSpeculationFlag(json));
+      HUNCH_ASSIGN_OR_RETURN(SpeculativeConfig config, SingleMethod(flag));
+      HUNCH_RETURN_IF_ERROR(llm_.SwapSpeculation(config));
+      speculation_ = std::move(config);
+      return Ok{};
+    }();
+    context_.console.err << (status.ok() ? "guessing with " + MethodLabel(speculation_)
+                                         : OneLine("nothing changed: " + status.error().message))
+                         << std::endl;
+  }
+
   // A turn that fails, or is interrupted before its first word, leaves the chat as it was.
   Status Answer(const std::string& question) {
     Json messages = messages_;
@@ -65,7 +87,7 @@ class Chat {
   }
 
   const Flags& flags_;
-  const SpeculativeConfig& speculation_;
+  SpeculativeConfig speculation_;
   Llm& llm_;
   Context& context_;
   Json messages_;

@@ -117,6 +117,20 @@ Status SetMaxTokens(Flags& flags, std::string_view value) {
   return Ok{};
 }
 
+Status SetAcceptance(Flags& flags, std::string_view value) {
+  AcceptanceRule& rule = flags.sampling.acceptance;
+  if (value == "coupled") {
+    rule = AcceptanceRule::kCoupled;
+  } else if (value == "ratio") {
+    rule = AcceptanceRule::kRatio;
+  } else if (value == "block") {
+    rule = AcceptanceRule::kBlock;
+  } else {
+    return Wrong(fmt::format("unknown rule '{}': use coupled, ratio or block", value));
+  }
+  return Ok{};
+}
+
 Status SetTopK(Flags& flags, std::string_view value) {
   return ReadInt(value, -1, kNoLimit, flags.sampling.top_k);
 }
@@ -202,6 +216,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
   {"--frequency-penalty", "", "A", "0", "the same per occurrence, -2 to 2", FlagGroup::kSampling, kGenerate,
    [](Flags& f, std::string_view v) { return ReadFloat(v, {.least = -2, .most = 2}, f.sampling.frequency_penalty); }},
   {"--logit-bias", "", "JSON", "", "{\"token id\": -100 to 100, ...} added to the scores", FlagGroup::kSampling, kGenerate, SetLogitBias},
+  {"--acceptance", "", "RULE", "coupled", "how guesses are accepted: coupled (one text per seed, whatever is guessed), ratio or block (the model's distribution, another text)", FlagGroup::kSampling, kGenerate, SetAcceptance},
   {"--seed", "", "N", "0", "keys the sampling noise: same seed, same text", FlagGroup::kSampling, kGenerate,
    [](Flags& f, std::string_view v) { return ReadUnsigned(v, f.sampling.seed); }},
   {"--stop", "", "TEXT", "", "end before this text (repeatable)", FlagGroup::kSampling, kGenerate, AddStop},

@@ -177,7 +177,7 @@ TEST_F(Bench, AnInterruptReportsWhatIsComplete) {
     if (position == 5 && app_.calls.size() == 8) app_.interrupts.pending = SIGTERM;
   };
   EXPECT_EQ(Run({"--json", "--rounds", "1"}), 143);
-  EXPECT_EQ(app_.Json()["methods"]["ngram"]["answers"], 2);
+  EXPECT_EQ(app_.Json()["methods"]["auto"]["answers"], 2);
   app_.interrupts.pending = SIGINT;
   EXPECT_EQ(Run({"--json", "--rounds", "1"}), 130);
   EXPECT_EQ(app_.out(), "");

@@ -371,7 +371,7 @@ TEST(Help, FitsATerminalAndShowsAnExample) {
 TEST(Help, ShowsDefaults) {
   const std::string help = SubcommandHelp(Subcommand::kBench);
   EXPECT_THAT(help, HasSubstr("(default 3)"));
-  EXPECT_THAT(help, HasSubstr("(default none,ngram)"));
+  EXPECT_THAT(help, HasSubstr("(default none,auto)"));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kNgram[] = R"({"method": "ngram"})";
+constexpr char kNgram[] = R"({"method": "ngram", "num_speculative_tokens": 4})";
 
 class RealModel : public ::testing::Test {
  protected:
@@ -41,7 +41,9 @@ TEST_F(RealModel, TheBuiltInDemoAcceptsGuessesAndKeepsTheText) {
 TEST_F(RealModel, RunSaysTheSameWithAndWithoutSpeculation) {
   HUNCH_REQUIRE_MODEL(model, "smollm2");
   const std::string prompt = "Say the days of the week three times.";
-  ASSERT_EQ(app_.Run({"run", "--model", model, "--json", "--max-tokens", "40", prompt}), kExitOk);
+  ASSERT_EQ(app_.Run({"run", "--model", model, "--json", "--max-tokens", "40",
+                      "--speculative-config", R"({"method": "none"})", prompt}),
+            kExitOk);
   const auto plain = app_.Json();
   ASSERT_EQ(app_.Run({"run", "--model", model, "--json", "--max-tokens", "40",
                       "--speculative-config", kNgram, prompt}),

@@ -164,8 +164,22 @@ TEST(Chat, AMistypedCommandIsNoQuestion) {
   AppHarness app;
   app.in_tty = true;
   app.Run({"run", "--model", "m"}, "/claer\n/etc/passwd is what?\n/\n/exit\n");
-  EXPECT_THAT(app.err(), HasSubstr("no such command; /clear forgets, /exit leaves\n"));
+  EXPECT_THAT(app.err(), HasSubstr("no such command; /clear forgets, /exit leaves"));
   EXPECT_EQ(app.calls.size(), 2u);
+}
+
+TEST(Chat, SpeculationIsSwappedBetweenAnswers) {
+  AppHarness app;
+  app.in_tty = true;
+  app.Run({"run", "--model", "m"},
+          "hi\n/speculation {\"method\": \"none\"}\nmore\n/speculation {\"method\": 3}\nlast\n");
+  ASSERT_EQ(app.calls.size(), 4u);
+  EXPECT_EQ(app.calls[0].speculation.method, DraftMethod::Auto());
+  EXPECT_TRUE(app.calls[1].swap);
+  EXPECT_TRUE(app.calls[2].speculation.method.none());
+  EXPECT_TRUE(app.calls[3].speculation.method.none());
+  EXPECT_THAT(app.err(), HasSubstr("guessing with none\n"));
+  EXPECT_THAT(app.err(), HasSubstr("nothing changed: \"method\" must be a string"));
 }
 
 TEST(Chat, LeavesAtTheEndOfInput) {

@@ -142,7 +142,7 @@ TEST(LosslessQ8Cache, SameAsPlain) {
   const auto real = RealSubject::Make(KvType::kQ8_0);
   if (real == nullptr) GTEST_SKIP() << "model smollm2 is not in the model folder";
   for (float temperature : {0.0f, 0.7f}) {
-    LosslessCell(real->subject(), "chained", "none", temperature, 20).Check(12);
+    LosslessCell(real->subject(), "merged", "none", temperature, 20).Check(12);
   }
 }
 

@@ -32,7 +32,8 @@ class SmolLM2 : public testing::Test {
     return llm_->EncodeChat({{{"role", "user"}, {"content", content}}}).value();
   }
   Llm* llm_ = nullptr;
-  SpeculativeConfig ngram_ = {.method = DraftMethod(DrafterKind::kNgram)};
+  SpeculativeConfig ngram_ = {.method = DraftMethod(DrafterKind::kNgram),
+                              .num_speculative_tokens = 4};
 };
 
 TEST_F(SmolLM2, StreamedTextIsTheText) {
@@ -48,6 +49,40 @@ TEST_F(SmolLM2, StreamedTextIsTheText) {
   EXPECT_FALSE(output->text.empty());
   EXPECT_EQ(streamed, output->text);
   EXPECT_EQ(output->token_ids.size(), output->guessed.size());
+}
+
+TEST_F(SmolLM2, SpeculationIsSwappedWhileARequestRuns) {
+  SamplingParams params;
+  params.max_tokens = 60;
+  params.temperature = 0.7f;
+  const auto prompt = Chat("Count from one to thirty.");
+  const auto plain = llm_->Generate(prompt, params, {}, nullptr);
+  SpeculativeConfig own_draft = {.method = DraftMethod(DrafterKind::kDraftModel),
+                                 .model = *ModelPath("smollm2"),
+                                 .num_speculative_tokens = 3};
+  SpeculativeConfig missing = own_draft;
+  missing.model = "no-such-file.gguf";
+  int deltas = 0;
+  const auto swapped = llm_->Generate(prompt, params, ngram_, [&](const TextDelta&) {
+    ++deltas;
+    if (deltas == 8) {
+      EXPECT_FALSE(llm_->SwapSpeculation(missing).ok());
+    }
+    if (deltas == 10) {
+      EXPECT_TRUE(llm_->SwapSpeculation(own_draft).ok());
+    }
+    if (deltas == 30) {
+      EXPECT_TRUE(llm_->SwapSpeculation({.method = DraftMethod::Auto()}).ok());
+    }
+    return true;
+  });
+  ASSERT_TRUE(plain.ok() && swapped.ok());
+  EXPECT_EQ(plain->token_ids, swapped->token_ids);
+  const auto& drafters = swapped->speculation.drafters;
+  ASSERT_GE(drafters.size(), 3u);
+  EXPECT_EQ(drafters[0].name, "ngram");
+  EXPECT_EQ(drafters[1].name, "draft_model");
+  EXPECT_GT(drafters[1].accepted_tokens, 10);
 }
 
 TEST_F(SmolLM2, AStopStringEndsTheTextBeforeIt) {
@@ -278,7 +313,8 @@ TEST(QwenPair, DraftsLosslessly) {
     const auto plain = (*llm)->Generate(*prompt, params, {}, nullptr);
     for (DraftMethod method :
          {DraftMethod(DrafterKind::kDraftModel), ParseDraftMethod("ngram+draft_model").value()}) {
-      const auto drafted = (*llm)->Generate(*prompt, params, {.method = method}, nullptr);
+      const auto drafted = (*llm)->Generate(
+          *prompt, params, {.method = method, .num_speculative_tokens = 4}, nullptr);
       ASSERT_TRUE(plain.ok() && drafted.ok());
       EXPECT_EQ(plain->token_ids, drafted->token_ids);
       EXPECT_GT(drafted->speculation.accepted_tokens, 0);

@@ -7,12 +7,13 @@
 
 #include "draft/draft_model.h"
 #include "draft/ngram.h"
+#include "draft/suffix.h"
 #include "support/fake_drafters.h"
 
 namespace hunch {
 
 std::vector<std::string> LosslessDrafters() {
-  return {"ngram", "draft_model", "merged", "self", "scripted", "random", "adversarial"};
+  return {"ngram", "suffix", "draft_model", "merged", "self", "scripted", "random", "adversarial"};
 }
 
 std::vector<std::string> LosslessControls() {
@@ -114,6 +115,9 @@ LosslessCell::DrafterList LosslessCell::MakeDrafters(const Plan& plan, const Los
   DrafterList drafters;
   if (drafter_ == "ngram" || drafter_ == "merged") {
     drafters.push_back(std::make_unique<NgramDrafter>(NgramOptions{4, 1}));
+  }
+  if (drafter_ == "suffix") {
+    drafters.push_back(std::make_unique<SuffixDrafter>(plan.max_model_len));
   }
   if (drafter_ == "draft_model" || drafter_ == "merged") {
     drafters.push_back(model(*subject_.smaller));

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "draft/chained.h"
 #include "draft/ngram.h"
 #include "kernels/ops.h"
 #include "support/fake_drafters.h"
@@ -100,13 +99,6 @@ const std::vector<DrafterKind>& DrafterKinds() {
        [](const Setting& s) { return std::make_unique<SelfDrafter>(s.target, kEnds); }},
       {"self_tree", false,
        [](const Setting& s) { return std::make_unique<SelfDrafter>(s.target, kEnds, 3); }},
-      {"chained", false,
-       [](const Setting& s) {
-         std::vector<std::unique_ptr<Drafter>> parts;
-         parts.push_back(Ngram());
-         parts.push_back(std::make_unique<SelfDrafter>(s.target, kEnds));
-         return std::make_unique<ChainedDrafter>(std::move(parts));
-       }},
       {"failing", false,
        [](const Setting& s) {
          auto drafter = std::make_unique<ScriptedDrafter>(
