@@ -1,7 +1,7 @@
 // SuffixStore: the outputs of finished requests, as one SuffixIndex that the drafters of other
 // requests look into. Whoever is handed a store sees what others put there: the caller keeps one
 // for each `cache_salt`. When it is full the oldest requests' outputs go first. Not thread safe:
-// all its drafters run on the engine's thread, and Save is called where they do not.
+// all its drafters run on the engine's thread, and Save is called while they do not.
 //
 // Memory: at most SuffixIndex::BytesFor(max_tokens) + 12 bytes for each of max_tokens.
 //
@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +19,7 @@
 
 #include "base/result.h"
 #include "draft/suffix_index.h"
+#include "draft/table_file.h"
 
 namespace hunch {
 
@@ -36,6 +36,17 @@ class SuffixStore {
   // token that stays.
   void Add(std::span<const TokenId> output);
 
+  // The newest outputs that fit into max_tokens. `vocabulary` must be the one that it was saved
+  // with.
+  static Result<std::shared_ptr<SuffixStore>> Load(const std::string& path,
+                                                   const VocabularyId& vocabulary,
+                                                   size_t max_tokens = kDefaultTokens);
+  static Result<std::shared_ptr<SuffixStore>> Parse(const TableFile& file,
+                                                    const VocabularyId& vocabulary,
+                                                    size_t max_tokens);
+  Status Save(const std::string& path, const VocabularyId& vocabulary) const;
+  static const TableKind kKind;
+
   const SuffixIndex& index() const { return index_; }
   // Changes with every change of the index: states found before mean nothing after.
   uint64_t version() const { return version_; }
@@ -47,8 +58,8 @@ class SuffixStore {
   void Evict(size_t needed);
 
   size_t max_tokens_;
-  std::vector<TokenId> tokens_;   // all outputs, oldest first
-  std::deque<uint32_t> lengths_;  // of each
+  std::vector<TokenId> tokens_;    // all outputs, oldest first
+  std::vector<uint32_t> lengths_;  // of each
   SuffixIndex index_;
   uint64_t version_ = 0;
 };

@@ -1,10 +1,6 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -15,6 +11,7 @@
 #include "quant/quant.h"
 #include "weights/gguf.h"
 #include "weights/gguf_format.h"
+#include "weights/temporary_file.h"
 
 namespace hunch {
 namespace {
@@ -124,63 +121,6 @@ void WriteValue(const std::vector<std::string>& values, ByteSink* sink) {
   for (const std::string& value : values) sink->String(value);
 }
 
-// A file that deletes itself unless it was moved to its final name. After the first failure every
-// call fails, and Failure() tells of that one.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& final_path)
-      : final_path_(final_path), path_(fmt::format("{}.tmp-{}", final_path, getpid())) {
-    fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    exists_ = fd_ >= 0;
-    if (!exists_) error_ = errno;
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    if (fd_ >= 0) close(fd_);
-    if (exists_) unlink(path_.c_str());
-  }
-
-  void Write(std::span<const std::byte> bytes) {
-    while (error_ == 0 && !bytes.empty()) {
-      const ssize_t written = write(fd_, bytes.data(), bytes.size());
-      if (written >= 0) {
-        bytes = bytes.subspan(static_cast<size_t>(written));
-      } else if (errno != EINTR) {
-        error_ = errno;
-      }
-    }
-  }
-  void MoveIntoPlace() {
-    if (error_ == 0 && fsync(fd_) != 0) error_ = errno;
-    if (error_ == 0 && close(std::exchange(fd_, -1)) != 0) error_ = errno;
-    if (error_ == 0 && rename(path_.c_str(), final_path_.c_str()) != 0) error_ = errno;
-    if (error_ == 0) exists_ = false;
-  }
-  bool ok() const { return error_ == 0; }
-  Error Failure() const {
-    return {ErrorCode::kIo,
-            fmt::format("{}: cannot write this file: {}", path_, std::strerror(error_))};
-  }
-
- private:
-  const std::string final_path_;
-  const std::string path_;
-  int fd_ = -1;
-  int error_ = 0;
-  bool exists_ = false;  // under path_
-};
-
-// The rename itself has to reach the disk too. Not every file system can do it; nothing to report.
-void SyncDirectoryOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  const std::string directory = slash == path.npos ? "." : path.substr(0, slash + 1);
-  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  fsync(fd);
-  close(fd);
-}
-
 }  // namespace
 
 void GgufWriter::Set(std::string key, GgufValue value) {
@@ -265,7 +205,6 @@ Status GgufWriter::WriteFile(const std::string& path) const {
   }
   file.MoveIntoPlace();
   if (!file.ok()) return file.Failure();
-  SyncDirectoryOf(path);
   return Ok{};
 }
 

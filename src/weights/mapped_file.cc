@@ -33,27 +33,30 @@ Error SystemError(const std::string& path, std::string_view what, int error) {
 
 }  // namespace
 
-Result<MappedFile> MappedFile::Open(const std::string& path) {
+Result<MappedFile> MappedFile::Open(const std::string& path, std::string_view what) {
   // O_NONBLOCK: opening a FIFO that nobody writes to would wait forever.
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (file.fd < 0) return SystemError(path, "cannot open the model file", errno);
+  if (file.fd < 0) return SystemError(path, fmt::format("cannot open the {}", what), errno);
   struct stat status;
-  if (fstat(file.fd, &status) != 0) return SystemError(path, "cannot stat the model file", errno);
+  if (fstat(file.fd, &status) != 0)
+    return SystemError(path, fmt::format("cannot stat the {}", what), errno);
   if (S_ISDIR(status.st_mode)) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("{}: a directory; name the model file in it", path)};
+                 fmt::format("{}: a directory; name the {} in it", path, what)};
   }
   if (!S_ISREG(status.st_mode)) {
     return Error{
         ErrorCode::kInvalidArgument,
-        fmt::format("{}: not a regular file (a pipe or a device); save the model to a file", path)};
+        fmt::format("{}: not a regular file (a pipe or a device); save the {} to a regular file",
+                    path, what)};
   }
   if (status.st_size == 0) {
     return Error{ErrorCode::kBadFile, fmt::format("{}: the file is empty; fetch it again", path)};
   }
   const auto size = static_cast<size_t>(status.st_size);
   void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
-  if (address == MAP_FAILED) return SystemError(path, "cannot map the model file", errno);
+  if (address == MAP_FAILED)
+    return SystemError(path, fmt::format("cannot map the {}", what), errno);
   return MappedFile({static_cast<const std::byte*>(address), size});
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/result.h"
@@ -15,8 +16,8 @@ namespace hunch {
 class MappedFile {
  public:
   // A missing, unreadable, empty or not regular file (directory, FIFO, device) is an error; no call
-  // here waits for a FIFO's other end.
-  static Result<MappedFile> Open(const std::string& path);
+  // here waits for a FIFO's other end. `what` is what messages call it.
+  static Result<MappedFile> Open(const std::string& path, std::string_view what = "model file");
   MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
   MappedFile& operator=(MappedFile&& other) noexcept {
     std::swap(bytes_, other.bytes_);

@@ -1,0 +1,63 @@
+#include "weights/temporary_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace hunch {
+namespace {
+
+// The rename itself has to reach the disk too. Not every file system can do it; nothing to report.
+void SyncDirectoryOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == path.npos ? "." : path.substr(0, slash + 1);
+  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  fsync(fd);
+  close(fd);
+}
+
+}  // namespace
+
+TemporaryFile::TemporaryFile(const std::string& final_path)
+    : final_path_(final_path), path_(fmt::format("{}.tmp-{}", final_path, getpid())) {
+  fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  exists_ = fd_ >= 0;
+  if (!exists_) error_ = errno;
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (fd_ >= 0) close(fd_);
+  if (exists_) unlink(path_.c_str());
+}
+
+void TemporaryFile::Write(std::span<const std::byte> bytes) {
+  while (error_ == 0 && !bytes.empty()) {
+    const ssize_t written = write(fd_, bytes.data(), bytes.size());
+    if (written >= 0) {
+      bytes = bytes.subspan(static_cast<size_t>(written));
+    } else if (errno != EINTR) {
+      error_ = errno;
+    }
+  }
+}
+
+void TemporaryFile::MoveIntoPlace() {
+  if (error_ == 0 && fsync(fd_) != 0) error_ = errno;
+  if (error_ == 0 && close(std::exchange(fd_, -1)) != 0) error_ = errno;
+  if (error_ == 0 && rename(path_.c_str(), final_path_.c_str()) != 0) error_ = errno;
+  if (error_ != 0) return;
+  exists_ = false;
+  SyncDirectoryOf(final_path_);
+}
+
+Error TemporaryFile::Failure() const {
+  return {ErrorCode::kIo,
+          fmt::format("{}: cannot write this file: {}", path_, std::strerror(error_))};
+}
+
+}  // namespace hunch
