@@ -10,12 +10,15 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <random>
 #include <vector>
 
 #include "draft/ngram.h"
+#include "draft/ngram_cache.h"
+#include "draft/ngram_cache_builder.h"
 #include "draft/suffix.h"
 
 namespace hunch {
@@ -43,8 +46,26 @@ std::vector<TokenId> MadeUpText() {
 
 std::vector<TokenId> text_of_all;
 
+// Of the prompt and as much made-up text again.
+std::shared_ptr<const NgramTable> CorpusTable() {
+  static const std::shared_ptr<const NgramTable> table = [] {
+    const std::string path = std::tmpnam(nullptr);
+    const VocabularyId vocabulary = {0, 1 << 20};
+    const std::vector<std::vector<TokenId>> streams = {
+        {text_of_all.begin(), text_of_all.begin() + kContext}, MadeUpText()};
+    if (!BuildNgramCache(streams, path, vocabulary).ok()) std::abort();
+    auto opened = NgramTable::Open(path, vocabulary);
+    std::remove(path.c_str());
+    return *opened;
+  }();
+  return table;
+}
+
 std::unique_ptr<Drafter> Make(int which) {
   if (which == 0) return std::make_unique<NgramDrafter>(NgramOptions{});
+  if (which == 3) {
+    return std::make_unique<NgramCacheDrafter>(static_cast<int>(text_of_all.size()), CorpusTable());
+  }
   std::shared_ptr<SuffixStore> store;
   if (which == 2) {
     store = std::make_shared<SuffixStore>();
@@ -88,8 +109,14 @@ void Step(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(nodes), benchmark::Counter::kAvgIterations);
 }
 
-BENCHMARK(Start)->ArgName("ngram0_suffix1_store2")->DenseRange(0, 2)->Unit(benchmark::kMillisecond);
-BENCHMARK(Step)->ArgName("ngram0_suffix1_store2")->DenseRange(0, 2)->Unit(benchmark::kMicrosecond);
+BENCHMARK(Start)
+    ->ArgName("ngram0_suffix1_store2_cache3")
+    ->DenseRange(0, 3)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(Step)
+    ->ArgName("ngram0_suffix1_store2_cache3")
+    ->DenseRange(0, 3)
+    ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace hunch

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "draft/best_first.h"
+#include "draft/blend.h"
 #include "draft/drafter.h"
 #include "draft/suffix_index.h"
 #include "draft/suffix_store.h"
@@ -39,22 +40,12 @@ class SuffixDrafter : public Drafter {
   void Forget() override;
 
  private:
-  // The longest suffix of a path that an index knows.
-  struct Match {
-    SuffixIndex::State state = SuffixIndex::kRoot;
-    int length = 0;
-  };
   struct Matches {
-    Match own, shared;
+    SuffixIndex::Match own, shared;
   };
-  struct Guess {
-    TokenId token;
-    float probability;
-  };
-  static Match Advance(const SuffixIndex& index, Match match, TokenId token);
   void Follow(std::span<const TokenId> committed);
   void FindShared(std::span<const TokenId> committed);
-  void Blend(const Matches& at);
+  void Ask(const Matches& at);
   void PushGuesses(const BestFirst<Matches>::Node* parent, int32_t index, const Matches& at);
 
   size_t max_tokens_;
@@ -63,10 +54,10 @@ class SuffixDrafter : public Drafter {
   size_t followed_ = 0;          // tokens of the sequence that own_ holds
   size_t prompt_ = 0;            // of those, the prompt's
   std::vector<TokenId> output_;  // only with a store
-  Match shared_;
+  SuffixIndex::Match shared_;
   uint64_t shared_version_ = 0;  // of the store, when shared_ was found
   BestFirst<Matches> growing_;
-  std::vector<Guess> guesses_;  // scratch: what may follow a node
+  Blend blend_;  // scratch: what may follow a node
 };
 
 }  // namespace hunch

@@ -64,6 +64,16 @@ SuffixIndex::State SuffixIndex::Next(State state, TokenId token) const {
   return edge == kNone ? kNone : Shorter(edges_[edge].target);
 }
 
+SuffixIndex::Match SuffixIndex::Advance(Match match, TokenId token) const {
+  State next = Next(match.state, token);
+  while (next == kNone && match.state != kRoot) {
+    match = Shorten(match);
+    next = Next(match.state, token);
+  }
+  if (next == kNone) return {};
+  return {next, std::min({match.length + 1, length(next), depth_ - 1})};
+}
+
 int SuffixIndex::Count(State state, TokenId token) const {
   const int32_t edge = FindEdge(state, token);
   return edge == kNone ? 0 : edges_[edge].count;

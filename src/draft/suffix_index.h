@@ -19,6 +19,7 @@
 #ifndef HUNCH_DRAFT_SUFFIX_INDEX_H_
 #define HUNCH_DRAFT_SUFFIX_INDEX_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +44,13 @@ class SuffixIndex {
     int32_t count = 0;
   };
 
-  // depth >= 2; other depths are for tests.
+  // The longest suffix of some tokens that the texts hold, up to depth - 1 of them.
+  struct Match {
+    State state = kRoot;
+    int length = 0;
+  };
+
+  // depth >= 2.
   explicit SuffixIndex(int depth = kDepth);
 
   static size_t BytesFor(size_t tokens);
@@ -61,6 +68,12 @@ class SuffixIndex {
   // Of the longest substring of a state.
   int length(State state) const { return nodes_[state].length; }
   int followed(State state) const { return nodes_[state].followed; }
+  // The match of the text itself.
+  Match match() const { return {context(), std::min(last_length_, depth_ - 1)}; }
+  // With one more token.
+  Match Advance(Match match, TokenId token) const;
+  // The longest shorter suffix with more places; not of the empty one.
+  Match Shorten(Match match) const { return {link(match.state), length(link(match.state))}; }
   // The most frequent continuations, most frequent first; of equals the one that was seen last.
   std::span<const Branch> branches(State state) const;
   // The state after one more token (cut to less than depth), or kNone.

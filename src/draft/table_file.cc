@@ -107,6 +107,13 @@ Result<TableFile> TableFile::Parse(std::span<const std::byte> bytes, std::string
   return file;
 }
 
+TableFile TableFile::OfPayload(std::span<const std::byte> payload, std::string name) {
+  TableFile file;
+  file.name_ = std::move(name);
+  file.payload_ = payload;
+  return file;
+}
+
 Result<TableFile> TableFile::Open(const std::string& path, const TableKind& kind,
                                   const VocabularyId& vocabulary) {
   HUNCH_ASSIGN_OR_RETURN(MappedFile mapped, MappedFile::Open(path, kind.name));

@@ -38,6 +38,8 @@ class TableFile {
   // `bytes` must outlive the file (tests, fuzzing).
   static Result<TableFile> Parse(std::span<const std::byte> bytes, std::string name,
                                  const TableKind& kind, const VocabularyId& vocabulary);
+  // As if `payload`, which must outlive the file, had come out of a sound frame (tests, fuzzing).
+  static TableFile OfPayload(std::span<const std::byte> payload, std::string name);
   // What the parts hold, one after the other; by a temporary file and a rename.
   static Status Write(const std::string& path, const TableKind& kind,
                       const VocabularyId& vocabulary,

@@ -196,8 +196,10 @@ TEST(SuffixStoreTest, AnyCutAndAnyFlippedBitIsSeen) {
   const std::string path = folder.Path("a.store");
   ASSERT_TRUE(store.Save(path, kVocabulary).ok());
   const std::string whole = ReadFile(path);
-  const auto loads = [&](const std::string& bytes) {
-    return SuffixStore::Load(folder.Write("changed", bytes), kVocabulary).ok();
+  const auto loads = [](const std::string& bytes) {
+    auto file = TableFile::Parse(std::as_bytes(std::span(bytes)), "changed", SuffixStore::kKind,
+                                 kVocabulary);
+    return file.ok() && SuffixStore::Parse(std::move(*file), kVocabulary, 100).ok();
   };
   ASSERT_TRUE(loads(whole));
   EXPECT_FALSE(loads(whole + '\0'));
