@@ -48,8 +48,8 @@ class Drafter {
   virtual void Forget() = 0;
   // How many of the target's likeliest tokens it wants to see after each row of a pass.
   virtual int top_wanted() const { return 0; }
-  // Whether it runs a model of its own, which costs far more than looking something up; and how many
-  // passes that was since the drafter was made.
+  // Whether it runs a model of its own, which costs far more than looking something up; and how
+  // many passes that was since the drafter was made.
   virtual bool makes_passes() const { return false; }
   virtual int64_t passes() const { return 0; }
 };
