@@ -1,59 +1,219 @@
 #include "draft/draft_model.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
 
 namespace hunch {
+namespace {
+
+// Of the noisy scores, under `coupled`: how many stand for the whole row, and how sure a lead is.
+constexpr int kRivals = 8;
+constexpr float kLeadScale = 1.0f;
+
+}  // namespace
 
 DraftModel::DraftModel(Target& model, BlockPool& pool, int vocab_size, int context,
-                       std::vector<TokenId> end_tokens)
+                       std::vector<TokenId> end_tokens, const DraftModelOptions& options)
     : model_(model),
       vocab_size_(std::min(vocab_size, model.vocab())),
       context_(context),
       end_tokens_(std::move(end_tokens)),
-      table_(pool) {}
+      options_(options),
+      table_(pool) {
+  HUNCH_CHECK_GE(options.branches, 1);
+  HUNCH_CHECK_GE(options.expand, 1);
+}
 
 Status DraftModel::Start(std::span<const TokenId> prompt, const SamplingParams& params) {
   Forget();
+  params_ = params;
+  by_ratio_ = params.acceptance != AcceptanceRule::kCoupled;
   sampler_.emplace(params, vocab_size_, prompt.size(), end_tokens_);
-  // A step allocates nothing: all that grows with the sequence has its size from the start.
+  noise_.emplace(params.seed, params.choice, options_.noise_stream);
+  // A step allocates nothing: all that grows has its size from the start.
   path_.reserve(context_);
   read_.reserve(context_);
-  table_.Expect(context_);
+  table_.Expect(context_ + kMostRows);
+  const int nodes = (kMostRows + 1) * options_.branches;
+  grown_.Reserve(nodes);
+  node_rows_.reserve(nodes);
+  row_nodes_.reserve(kMostRows);
+  row_tokens_.reserve(kMostRows);
+  row_parents_.reserve(kMostRows);
+  leaves_.reserve(options_.expand);
+  best_.reserve(std::max(kRivals, options_.branches) + 1);
+  beliefs_.reserve(std::max(kRivals, options_.branches) + 1);
   return Ok{};
 }
 
 void DraftModel::Forget() {
   table_.Clear();
   read_.clear();
+  row_nodes_.clear();
   sampler_.reset();
+  noise_.reset();
 }
 
-Result<Logits> DraftModel::Read(std::span<const TokenId> prefix) {
-  const size_t shared =
-      std::mismatch(read_.begin(), read_.end(), prefix.begin(), prefix.end()).first - read_.begin();
+// Guesses that were committed keep their KV: their slots move to their places in the sequence.
+void DraftModel::KeepAccepted(std::span<const TokenId> committed) {
+  const size_t base = read_.size();
+  size_t kept =
+      std::mismatch(read_.begin(), read_.end(), committed.begin(), committed.end()).first -
+      read_.begin();
+  if (kept == base) {
+    int32_t node = -1;
+    for (size_t row = 0; row < row_nodes_.size() && kept < committed.size(); ++row) {
+      // Rows come after their parents' rows, so one way through them follows the path.
+      const GrowingTree::Node& read = grown_.node(row_nodes_[row]);
+      if (read.parent != node || read.token != committed[kept]) continue;
+      model_.MoveSlot(table_.blocks(), static_cast<int>(base + row), static_cast<int>(kept));
+      read_.push_back(read.token);
+      ++kept;
+      node = row_nodes_[row];
+    }
+  }
   // The last token is always read again if need be: its logits are wanted.
-  size_t kept = std::min(shared, prefix.size() - 1);
+  kept = std::min(kept, committed.size() - 1);
   table_.Truncate(static_cast<int>(kept));
   read_.resize(kept);
+  row_nodes_.clear();
+}
+
+// Makes the KV hold exactly `committed` and returns the logits after its last token.
+Result<Logits> DraftModel::Read(std::span<const TokenId> committed) {
+  KeepAccepted(committed);
   Logits logits = {};
-  while (kept < prefix.size()) {
-    const size_t count = std::min<size_t>(prefix.size() - kept, model_.limits().max_rows);
-    const bool last = kept + count == prefix.size();
+  while (read_.size() < committed.size()) {
+    const size_t kept = read_.size();
+    const size_t count = std::min<size_t>(committed.size() - kept, model_.limits().max_rows);
+    const bool last = kept + count == committed.size();
     auto reservation = table_.Reserve(static_cast<int>(count));
     if (!reservation)
       return Error{ErrorCode::kResourceExhausted, "the draft model's KV cache is full"};
     const SequenceRows rows = {.blocks = table_.blocks(),
                                .committed = table_.committed(),
-                               .tokens = prefix.subspan(kept, count),
+                               .tokens = committed.subspan(kept, count),
                                .parents = {},
                                .logits_from = static_cast<int>(last ? count - 1 : count)};
     logits = model_.Forward({&rows, 1});
     ++passes_;
     reservation->Commit(static_cast<int>(count));
-    read_.insert(read_.end(), prefix.begin() + kept, prefix.begin() + kept + count);
-    kept += count;
+    read_.insert(read_.end(), committed.begin() + kept, committed.begin() + kept + count);
   }
   return logits;
+}
+
+// The logits after each of leaves_, whose KV goes behind that of the rows before.
+Logits DraftModel::ReadLeaves() {
+  const int before = static_cast<int>(row_nodes_.size());
+  node_rows_.resize(grown_.size(), -1);
+  for (const int32_t leaf : leaves_) {
+    const GrowingTree::Node& node = grown_.node(leaf);
+    node_rows_[leaf] = static_cast<int32_t>(row_nodes_.size());
+    row_nodes_.push_back(leaf);
+    row_tokens_.push_back(node.token);
+    row_parents_.push_back(node.parent < 0 ? -1 : node_rows_[node.parent]);
+  }
+  const SequenceRows rows = {.blocks = table_.blocks(),
+                             .committed = static_cast<int>(read_.size()),
+                             .tokens = row_tokens_,
+                             .parents = row_parents_,
+                             .logits_from = before,
+                             .rows_before = before};
+  ++passes_;
+  return model_.Forward({&rows, 1});
+}
+
+// best_ and beliefs_: what may follow path_, at most options_.branches.
+void DraftModel::ChooseChildren(const Sampler::Row& row, DraftTree& tree) {
+  beliefs_.clear();
+  if (Draws()) {
+    // The belief of a draw must not depend on what was drawn: the probability that two draws from
+    // the law are the same token stands for it, and for each further one that those before failed.
+    sampler_->Law(path_, row, law_);
+    const int branches = params_.acceptance == AcceptanceRule::kBlock ? 1 : options_.branches;
+    sampler_->Draw(path_, row, branches, *noise_, best_);
+    double sure = 0;
+    for (const float p : law_) sure += static_cast<double>(p) * static_cast<double>(p);
+    double belief = std::min(sure, 1.0);
+    for (size_t i = 0; i < best_.size(); ++i) {
+      beliefs_.push_back(static_cast<float>(belief));
+      belief *= 1 - std::min(sure, 1.0);
+    }
+    law_index_ = static_cast<int32_t>(tree.law_rows.size() / vocab_size_);
+    tree.law_width = vocab_size_;
+    tree.law_rows.insert(tree.law_rows.end(), law_.begin(), law_.end());
+    return;
+  }
+  law_index_ = DraftTree::kCertain;
+  if (params_.temperature == 0) {
+    sampler_->TopPerturbed(path_, row, options_.branches, best_);
+    for (const Candidate& guess : best_) beliefs_.push_back(guess.probability);
+    return;
+  }
+  // The target's scores are these, disturbed: a lead over the rivals is worth what it is in a
+  // softmax.
+  sampler_->TopPerturbed(path_, row, std::max(kRivals, options_.branches), best_);
+  float sum = 0;
+  for (const Candidate& guess : best_) {
+    beliefs_.push_back(std::exp((guess.score - best_.front().score) * kLeadScale));
+    sum += beliefs_.back();
+  }
+  for (float& belief : beliefs_) belief /= sum;
+  if (best_.size() > static_cast<size_t>(options_.branches)) best_.resize(options_.branches);
+}
+
+void DraftModel::AddChildren(int32_t parent, const Logits& logits, int row,
+                             const ProposeLimits& limits, int depth, DraftTree& tree) {
+  path_.resize(read_.size());
+  for (int32_t at = parent; at >= 0; at = grown_.node(at).parent) {
+    path_.push_back(grown_.node(at).token);
+  }
+  std::reverse(path_.begin() + read_.size(), path_.end());
+  const int64_t vocab = model_.vocab();
+  const float* maxima =
+      logits.maxima == nullptr ? nullptr : logits.maxima + row * LogitBlocks(vocab);
+  ChooseChildren({std::span(logits.rows + row * vocab, static_cast<size_t>(vocab_size_)), maxima},
+                 tree);
+  for (size_t i = 0; i < best_.size(); ++i) {
+    const TokenId token = best_[i].token;
+    if (grown_.path(parent) * beliefs_[i] < limits.min_path_probability) return;
+    const bool ends = std::find(end_tokens_.begin(), end_tokens_.end(), token) != end_tokens_.end();
+    grown_.Add(token, parent, beliefs_[i], law_index_, !ends && grown_.depth(parent) + 1 < depth);
+  }
+}
+
+void DraftModel::Grow(const Logits& first, const ProposeLimits& limits, int depth,
+                      DraftTree& tree) {
+  grown_.Reset(limits.max_nodes);
+  node_rows_.clear();
+  row_tokens_.clear();
+  row_parents_.clear();
+  AddChildren(-1, first, 0, limits, depth, tree);
+  const int expand =
+      std::min({options_.expand, model_.limits().max_logit_rows, model_.limits().max_rows});
+  // Room for all passes at once, so that how far a tree grows does not depend on what it guesses.
+  int passes = std::min(limits.max_nodes - 1, kMostRows / expand);
+  std::optional<Reservation> reservation;
+  while (passes > 0 && !reservation) {
+    if (auto reserved = table_.Reserve(passes * expand)) {
+      reservation.emplace(std::move(*reserved));
+    } else {
+      passes /= 2;
+    }
+  }
+  for (; passes > 0; --passes) {
+    grown_.TakeLeaves(expand, limits.min_path_probability, leaves_);
+    if (leaves_.empty()) break;
+    const Logits logits = ReadLeaves();
+    for (size_t i = 0; i < leaves_.size(); ++i) {
+      AddChildren(leaves_[i], logits, static_cast<int>(i), limits, depth, tree);
+    }
+  }
+  if (reservation) reservation->Commit(static_cast<int>(row_nodes_.size()));
+  grown_.Give(tree);
 }
 
 Status DraftModel::Propose(std::span<const TokenId> committed, const ProposeLimits& limits,
@@ -62,22 +222,12 @@ Status DraftModel::Propose(std::span<const TokenId> committed, const ProposeLimi
   const auto unknown = [&](TokenId token) { return token >= vocab_size_; };
   // A padding id of the target's that this model has no row for.
   if (std::any_of(committed.begin(), committed.end(), unknown)) return Ok{};
-  path_.assign(committed.begin(), committed.end());
   const int room = context_ - static_cast<int>(committed.size());
   const int depth = std::min({limits.max_nodes, limits.max_depth, room});
-  float path_probability = 1.0f;
-  for (int i = 0; i < depth; ++i) {
-    HUNCH_ASSIGN_OR_RETURN(const Logits logits, Read(path_));
-    const std::span row(logits.rows, static_cast<size_t>(vocab_size_));
-    sampler_->TopPerturbed(path_, {row, logits.maxima}, 1, best_);
-    if (best_.empty()) return Ok{};
-    const Candidate& guess = best_.front();
-    path_probability *= guess.probability;
-    if (path_probability < limits.min_path_probability) return Ok{};
-    tree.Add(guess.token, i - 1, guess.probability);
-    path_.push_back(guess.token);
-    if (std::find(end_tokens_.begin(), end_tokens_.end(), guess.token) != end_tokens_.end()) break;
-  }
+  if (depth <= 0) return Ok{};
+  HUNCH_ASSIGN_OR_RETURN(const Logits logits, Read(committed));
+  path_.assign(committed.begin(), committed.end());
+  Grow(logits, limits, depth, tree);
   return Ok{};
 }
 

@@ -147,9 +147,10 @@ void ForwardPass::PlanRows() {
 
 void ForwardPass::PlanSequence(int index) {
   const SequenceRows& sequence = sequences_[index];
-  const int first = static_cast<int>(row_count());
+  // Where row 0 is or would be, of the rows of the pass.
+  const int first = static_cast<int>(row_count()) - sequence.rows_before;
   const int count = static_cast<int>(sequence.tokens.size());
-  for (int row = 0; row < count; ++row) {
+  for (int row = sequence.rows_before; row < count; ++row) {
     HUNCH_CHECK_LT(static_cast<uint32_t>(sequence.tokens[row]), static_cast<uint32_t>(c_.vocab));
     const RowView view = ViewOf(sequence, row);
     const int slot = sequence.committed + row;
@@ -158,7 +159,7 @@ void ForwardPass::PlanSequence(int index) {
     s_.views.push_back(view);
     if (row >= sequence.logits_from) s_.logit_rows.push_back(first + row);
   }
-  for (int row = 0; row < count; row += kTileRows) {
+  for (int row = sequence.rows_before; row < count; row += kTileRows) {
     s_.tiles.push_back({index, first + row, first + std::min(count, row + kTileRows)});
   }
 }
@@ -375,7 +376,8 @@ Logits Model::Forward(std::span<const SequenceRows> sequences, ModelKv& kv,
   int rows = 0, logit_rows = 0;
   for (const SequenceRows& sequence : sequences) {
     const int count = static_cast<int>(sequence.tokens.size());
-    rows += count;
+    HUNCH_CHECK_LE(sequence.rows_before, sequence.logits_from);
+    rows += count - sequence.rows_before;
     logit_rows += std::max(0, count - sequence.logits_from);
   }
   HUNCH_CHECK_LE(rows, limits_.max_rows);

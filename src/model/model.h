@@ -39,13 +39,15 @@ class ModelKv {
 };
 
 // One sequence's rows in a pass. Row r is written to slot committed + r of `blocks`; its position
-// is committed + its depth.
+// is committed + its depth. A tree may be read in several passes: the rows of the earlier ones come
+// first and are only seen.
 struct SequenceRows {
   std::span<const int32_t> blocks;   // the block table, reserved blocks included
   int committed = 0;                 // slots that every row sees
   std::span<const TokenId> tokens;   // [rows]
   std::span<const int32_t> parents;  // [rows]: an earlier row, or -1; empty: a chain
   int logits_from = 0;               // rows from this one on get logits; tokens.size(): none
+  int rows_before = 0;               // that earlier passes have written; at most logits_from
 };
 
 // A copy of the residual stream: after layer `layer`, or after the final norm when layer == layers.

@@ -19,8 +19,7 @@ int32_t FindChild(const DraftTree& tree, int32_t parent, TokenId token) {
 void AcceptCoupled(const DraftTree& tree, const LogitsRows& rows,
                    std::span<const TokenId> committed, Sampler& sampler, Verdict& verdict) {
   HUNCH_CHECK_EQ(tree.tokens.size(), tree.parents.size());
-  verdict.tokens.clear();
-  verdict.path.clear();
+  verdict.Reset(tree);
   int32_t node = -1;
   while (true) {
     // The prefix is copied only once a node is accepted.

@@ -30,6 +30,15 @@ struct Verdict {
   std::vector<TokenChoice> tokens;  // the accepted, then the target's own: path.size() + 1
   std::vector<int32_t> path;        // accepted nodes, from the root down
   std::vector<TokenId> prefix;      // scratch: committed and the path
+
+  // Empty, with room for all of the tree: a step that accepts more than those before it allocates
+  // nothing.
+  void Reset(const DraftTree& tree) {
+    tokens.clear();
+    tokens.reserve(tree.tokens.size() + 1);
+    path.clear();
+    path.reserve(tree.tokens.size());
+  }
 };
 
 // `committed` is the prefix before the step (prompt and output). Only rows on the walked path are

@@ -170,8 +170,7 @@ void RatioAcceptor::Accept(AcceptanceRule rule, const DraftTree& tree, const Log
   HUNCH_CHECK(rule != AcceptanceRule::kCoupled);
   HUNCH_CHECK_EQ(tree.tokens.size(), tree.parents.size());
   HUNCH_CHECK_EQ(tree.tokens.size(), tree.laws.size());
-  verdict.tokens.clear();
-  verdict.path.clear();
+  verdict.Reset(tree);
   const Step step = {tree, rows, committed, sampler, noise, verdict};
   if (rule == AcceptanceRule::kBlock && IsChain(tree)) {
     AcceptChain(step);

@@ -110,6 +110,33 @@ TEST_P(ModelBits, TreeNodesEqualTheirOwnPaths) {
   }
 }
 
+TEST_P(ModelBits, ATreeReadInSeveralPassesIsTheSame) {
+  HUNCH_REQUIRE_PATH(path);
+  ModelRunner runner(path, 2, Kv());
+  const int vocab = runner.model().config().vocab;
+  const int prefix_length = Length() > 250 ? 253 : Length() - 10;
+  const auto prefix = RandomTokens(prefix_length, vocab, 11);
+  const std::vector<int32_t> parents = {-1, -1, 0, 1, 1, 2, 4, 4, -1, 7, 5};
+  const auto nodes = RandomTokens(static_cast<int>(parents.size()), vocab, 12);
+  runner.ReadAll(prefix, 64);
+  const auto at_once = runner.Read(prefix_length, nodes, parents);
+  runner.ReadAll(prefix, 64);
+  int before = 0;
+  for (const int count : {2, 5, 9, 11}) {
+    const SequenceRows rows = {.blocks = runner.blocks(),
+                               .committed = prefix_length,
+                               .tokens = std::span(nodes).first(count),
+                               .parents = std::span(parents).first(count),
+                               .logits_from = before,
+                               .rows_before = before};
+    const float* logits = runner.model().Forward({&rows, 1}, runner.kv()).rows;
+    for (; before < count; ++before, logits += vocab) {
+      ExpectSameBits(at_once[before], LogitsRow(logits, logits + vocab),
+                     "node " + std::to_string(before));
+    }
+  }
+}
+
 TEST_P(ModelBits, AMovedSlotIsAsGoodAsOneThatWasWrittenInPlace) {
   HUNCH_REQUIRE_PATH(path);
   ModelRunner runner(path, 2, Kv());

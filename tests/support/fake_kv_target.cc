@@ -11,8 +11,8 @@ Logits FakeKvTarget::Forward(std::span<const SequenceRows> sequences) {
   int pass_rows = 0, logit_rows = 0;
   for (const SequenceRows& sequence : sequences) {
     const int count = static_cast<int>(sequence.tokens.size());
-    pass_rows += count;
-    for (int row = 0; row < count; ++row) {
+    pass_rows += count - sequence.rows_before;
+    for (int row = sequence.rows_before; row < count; ++row) {
       Slot(sequence.blocks, sequence.committed + row) = sequence.tokens[row];
     }
     for (int row = sequence.logits_from; row < count; ++row) {
