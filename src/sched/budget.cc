@@ -23,6 +23,9 @@ constexpr int kFreeReading = 4;
 // How many tokens are still to come nobody knows: as many as have come, or this.
 constexpr int kShortAnswer = 64;
 constexpr int kLongestChain = 16;
+// Over which what a model missed while it was not asked is spread.
+constexpr int kStepsPerReading = 4;
+constexpr int kStepsToWeigh = 16;  // a drafter's promises
 constexpr double kCostRate = 0.1;  // of an observation, for a drafter's costs
 // Probes of a drafter that does not pay: their time, of what plain decoding takes; steps between.
 constexpr double kProbeShare = 0.02;
@@ -98,7 +101,11 @@ SequenceBudget::SequenceBudget(Budget& shared, const BudgetOptions& options, flo
       calibration_(shared.calibration_, ids, temperature),
       covered_(kMostDepth + 1) {
   for (const int id : ids) {
-    asking_.push_back({.id = id, .wait = kFirstProbe, .next_wait = 2 * kFirstProbe});
+    Asking& asking = asking_.emplace_back();
+    asking.id = id;
+    asking.wait = kFirstProbe;
+    asking.next_wait = 2 * kFirstProbe;
+    asking.tokens_ahead = kShortAnswer;
   }
 }
 
@@ -155,25 +162,34 @@ SequenceBudget::Promise SequenceBudget::PromiseOf(int drafter, const DraftTree& 
   }
   // A chain of the drafter's on top. Guesses that come easily come easily to all: of two chances of
   // reaching a depth the larger one counts, not their sum.
-  const double pass = shared_.PassGuess(asking_[drafter].id);
+  const Asking& asking = asking_[drafter];
+  const double pass = shared_.PassGuess(asking.id);
+  const double before =
+      spent_ +
+      (asking.started ? shared_.ReadingGuess(asking.id, asking.unread) / kStepsPerReading : 0);
   Promise best = {without.rate, 0, 0};
   double tokens = without.tokens;
   double path = 1;
   for (int k = 1; k <= std::min(limits_.max_depth, kLongestChain); ++k) {
     path *= calibration_.Acceptance(drafter, k, AcceptanceTable::kAnyBelief);
     tokens += std::max(0.0, path - covered_[k]);
-    const double seconds = shared_.PassSeconds(base_rows + without.nodes + k) + spent_ + k * pass;
+    const double seconds = shared_.PassSeconds(base_rows + without.nodes + k) + before + k * pass;
     const double rate = (base_rows + tokens) / seconds;
     if (rate > best.rate) best = {without.rate, rate, k};
   }
   return best;
 }
 
-// Whether what a drafter's model has to read first comes back in time.
-bool SequenceBudget::EarnsItsReading(const Asking& asking, const Promise& promise) const {
+// Whether what a drafter's model has to read before its first guess (the prompt, or what came while
+// it was not asked) comes back in time: judged by what it promised in several steps, since in a
+// single one the free drafters may just be silent.
+bool SequenceBudget::EarnsItsReading(Asking& asking, const Promise& promise) const {
+  const double saving = std::max(0.0, 1 / promise.rate_without - 1 / promise.rate);
+  asking.weighed = std::min(asking.weighed + 1, kStepsToWeigh);
+  asking.saving += (saving - asking.saving) / asking.weighed;
   const double reading = shared_.ReadingGuess(asking.id, asking.unread);
-  const double saved_per_token = 1 / promise.rate_without - 1 / promise.rate;
-  return saved_per_token * asking.tokens_ahead >= reading;
+  if (reading == 0) return true;
+  return asking.weighed >= kStepsToWeigh / 4 && asking.saving * asking.tokens_ahead >= reading;
 }
 
 // Probes are bounded by their time, since a model that was not asked has much to read; and they get
@@ -195,7 +211,8 @@ SequenceBudget::Ask SequenceBudget::WorthAsking(int drafter, const DraftTree& so
   Asking& asking = asking_[drafter];
   const Promise promise = PromiseOf(drafter, so_far, base_rows);
   const double pass = shared_.PassGuess(asking.id);
-  if (promise.rate < kMargin * promise.rate_without || !EarnsItsReading(asking, promise)) {
+  const bool earned = EarnsItsReading(asking, promise);
+  if (promise.rate < kMargin * promise.rate_without || !earned) {
     if (!MayProbe(asking, base_rows)) return {false, 1};
     asking.probed = true;
     ++probes_;
@@ -242,7 +259,8 @@ void SequenceBudget::Learn(std::span<const DraftTree> proposed, int verified,
                            std::span<const DrafterWork> work) {
   const int base_rows = std::max(rows - verified, 1);
   const double plain = shared_.PassSeconds(base_rows);
-  for (Asking& asking : asking_) asking.tested = asking.right = false;
+  for (Asking& asking : asking_) asking.tested = false;
+  for (Asking& asking : asking_) asking.right = 0;
   for (const DraftTree& tree : proposed) TestGuesses(tree, new_tokens);
   for (size_t drafter = 0; drafter < asking_.size(); ++drafter) {
     if (asking_[drafter].tested) calibration_.NextStep(static_cast<int>(drafter));
@@ -289,7 +307,7 @@ void SequenceBudget::TestGuesses(const DraftTree& proposed, std::span<const Toke
     HUNCH_CHECK_LT(source, static_cast<int>(asking_.size()));
     calibration_.Add(source, static_cast<int>(depth), proposed.probabilities[node], right);
     asking_[source].tested = true;
-    asking_[source].right |= right && parent < 0;
+    if (right) asking_[source].right = std::max(asking_[source].right, static_cast<int>(depth));
   }
 }
 
@@ -320,8 +338,8 @@ double SequenceBudget::LearnDrafters(std::span<const TokenId> new_tokens,
       seconds += own;
     }
     asking.started = true;
-    asking.unread = static_cast<int>(new_tokens.size());
-    asking.tokens_ahead = kShortAnswer;
+    // It has read its own right guesses, all but the last.
+    asking.unread = static_cast<int>(new_tokens.size()) - std::max(asking.right - 1, 0);
     if (asking.probed) JudgeProbe(asking);
   }
   return seconds;
@@ -329,8 +347,9 @@ double SequenceBudget::LearnDrafters(std::span<const TokenId> new_tokens,
 
 void SequenceBudget::JudgeProbe(Asking& asking) {
   asking.probed = false;
-  asking.wait = asking.right ? kNextProbe : asking.next_wait;
-  asking.next_wait = asking.right ? 2 * kFirstProbe : std::min(2 * asking.next_wait, kLastProbe);
+  asking.wait = asking.right > 0 ? kNextProbe : asking.next_wait;
+  asking.next_wait =
+      asking.right > 0 ? 2 * kFirstProbe : std::min(2 * asking.next_wait, kLastProbe);
 }
 
 void SequenceBudget::LearnAcceptance(size_t accepted) {

@@ -146,7 +146,11 @@ class SequenceBudget {
     int wait = 0;             // steps until it may be probed
     int next_wait = 0;
     bool probed = false;                 // this step
-    bool tested = false, right = false;  // this step: any node; a root
+    bool tested = false;  // this step
+    int right = 0;        // this step: the depth to which its guesses came true
+    // Seconds per token that asking it promised, as a mean over the steps so far; how many.
+    double saving = 0;
+    int weighed = 0;
   };
   // What one more drafter promises.
   struct Promise {
@@ -154,7 +158,7 @@ class SequenceBudget {
     int passes;
   };
   Promise PromiseOf(int drafter, const DraftTree& so_far, int base_rows);
-  bool EarnsItsReading(const Asking& asking, const Promise& promise) const;
+  bool EarnsItsReading(Asking& asking, const Promise& promise) const;
   bool MayProbe(Asking& asking, int base_rows);
   void TestGuesses(const DraftTree& proposed, std::span<const TokenId> new_tokens);
   double LearnDrafters(std::span<const TokenId> new_tokens, std::span<const DrafterWork> work);

@@ -16,10 +16,10 @@ namespace hunch {
 class PlainGuard {
  public:
   static constexpr double kLimit = 2;
-  static constexpr double kCredit = 1;
+  static constexpr double kCredit = 4;
   static constexpr double kForgiven = 0.005;                  // of each step
   static constexpr double kTrial = 0.5;                       // what it may lose after a return
-  static constexpr int kFirstWait = 32, kLongestWait = 1024;  // steps; doubled by each failure
+  static constexpr int kFirstWait = 16, kLongestWait = 1024;  // steps; doubled by each failure
 
   // Whether this step must be plain.
   bool holds() const { return wait_left_ > 0; }
