@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <chrono>
 
+#include "apps/bench_html.h"
 #include "apps/bench_report.h"
 #include "apps/commands.h"
 #include "apps/generate.h"
 #include "apps/progress.h"
+#include "apps/write_file.h"
 
 namespace hunch {
 namespace {
@@ -66,6 +68,15 @@ class Bench {
   }
 
   Status Run() {
+    HUNCH_RETURN_IF_ERROR(RunRounds());
+    results_.pass_times = llm_->pass_times();
+    return Ok{};
+  }
+
+  const BenchResults& results() const { return results_; }
+
+ private:
+  Status RunRounds() {
     HUNCH_RETURN_IF_ERROR(WarmUp());
     const size_t prompts = results_.prompts.size();
     const auto total = static_cast<int64_t>(prompts * results_.methods.size()) * flags_.rounds;
@@ -81,9 +92,6 @@ class Bench {
     return Ok{};
   }
 
-  const BenchResults& results() const { return results_; }
-
- private:
   Status AddPrompt(BenchPrompt prompt) {
     auto tokens = EncodePrompt(*llm_, flags_, prompt.text);
     if (!tokens.ok()) {
@@ -156,6 +164,7 @@ class Bench {
 
 Result<int> BenchCommand(const Flags& flags, Context& context) {
   if (flags.prompt_files.empty()) return Wrong("no prompts; give --prompts FILE.jsonl");
+  if (!flags.report_file.empty()) HUNCH_RETURN_IF_ERROR(CheckWritable(flags.report_file));
   Bench bench(flags, context);
   HUNCH_RETURN_IF_ERROR(bench.Load());
   std::ostream& err = context.console.err;
@@ -175,6 +184,9 @@ Result<int> BenchCommand(const Flags& flags, Context& context) {
     context.console.out << DumpJson(BenchJson(results, flags)) << '\n';
   } else {
     context.console.out << BenchTable(results);
+  }
+  if (!flags.report_file.empty()) {
+    HUNCH_RETURN_IF_ERROR(WriteFile(flags.report_file, BenchHtml(results, flags)));
   }
   return results.mismatches.empty() ? InterruptedExit(context) : kExitDifferent;
 }

@@ -33,6 +33,7 @@ struct BenchResults {
   std::vector<BenchGroup> groups;
   std::vector<Mismatch> mismatches;
   int threads = 0, max_model_len = 0;
+  std::vector<PassTime> pass_times;  // what a pass takes by its rows, as measured by the end
 };
 
 }  // namespace hunch

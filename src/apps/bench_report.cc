@@ -11,42 +11,7 @@
 namespace hunch {
 namespace {
 
-// A subset of the prompts, with its name.
-struct Section {
-  std::string category;  // "": all
-  bool Has(const BenchResults& results, size_t prompt) const {
-    return category.empty() || results.prompts[prompt].prompt.category == category;
-  }
-};
-
-// In order of first appearance.
-std::vector<Section> Categories(const BenchResults& results) {
-  std::vector<Section> sections;
-  for (const EncodedPrompt& prompt : results.prompts) {
-    const auto same = [&](const Section& s) { return s.category == prompt.prompt.category; };
-    if (std::none_of(sections.begin(), sections.end(), same)) {
-      sections.push_back({prompt.prompt.category});
-    }
-  }
-  return sections;
-}
-
-size_t PromptCount(const BenchResults& results, const Section& section) {
-  size_t count = 0;
-  for (size_t i = 0; i < results.prompts.size(); ++i) count += section.Has(results, i) ? 1 : 0;
-  return count;
-}
-
-MethodSummary SummaryOf(const BenchResults& results, size_t method, const Section& section) {
-  return Summarise(results.groups, method,
-                   [&](size_t prompt) { return section.Has(results, prompt); });
-}
-
-bool Identical(const BenchResults& results, size_t method, const Section& section) {
-  return std::none_of(results.mismatches.begin(), results.mismatches.end(), [&](const Mismatch& m) {
-    return m.method == method && section.Has(results, m.prompt);
-  });
-}
+using Section = BenchSection;
 
 std::string Ratio(double numerator, double denominator) {
   return denominator > 0 ? fmt::format("{:.3f}", numerator / denominator) : "-";
@@ -100,6 +65,38 @@ std::string TokenText(const std::optional<TokenId>& token) {
 }
 
 }  // namespace
+
+bool BenchSection::Has(const BenchResults& results, size_t prompt) const {
+  return category.empty() || results.prompts[prompt].prompt.category == category;
+}
+
+std::vector<BenchSection> Categories(const BenchResults& results) {
+  std::vector<BenchSection> sections;
+  for (const EncodedPrompt& prompt : results.prompts) {
+    const auto same = [&](const BenchSection& s) { return s.category == prompt.prompt.category; };
+    if (std::none_of(sections.begin(), sections.end(), same)) {
+      sections.push_back({prompt.prompt.category});
+    }
+  }
+  return sections;
+}
+
+size_t PromptCount(const BenchResults& results, const BenchSection& section) {
+  size_t count = 0;
+  for (size_t i = 0; i < results.prompts.size(); ++i) count += section.Has(results, i) ? 1 : 0;
+  return count;
+}
+
+MethodSummary SummaryOf(const BenchResults& results, size_t method, const BenchSection& section) {
+  return Summarise(results.groups, method,
+                   [&](size_t prompt) { return section.Has(results, prompt); });
+}
+
+bool Identical(const BenchResults& results, size_t method, const BenchSection& section) {
+  return std::none_of(results.mismatches.begin(), results.mismatches.end(), [&](const Mismatch& m) {
+    return m.method == method && section.Has(results, m.prompt);
+  });
+}
 
 std::string BenchTable(const BenchResults& results) {
   std::vector<Section> sections = Categories(results);

@@ -3,11 +3,23 @@
 #define HUNCH_APPS_BENCH_REPORT_H_
 
 #include <string>
+#include <vector>
 
 #include "apps/bench_plan.h"
 #include "apps/json_text.h"
 
 namespace hunch {
+
+// A subset of the prompts, with its name.
+struct BenchSection {
+  std::string category;  // "": all
+  bool Has(const BenchResults& results, size_t prompt) const;
+};
+std::vector<BenchSection> Categories(const BenchResults& results);  // by first appearance
+size_t PromptCount(const BenchResults& results, const BenchSection& section);
+MethodSummary SummaryOf(const BenchResults& results, size_t method, const BenchSection& section);
+// Whether every answer was that of `none`.
+bool Identical(const BenchResults& results, size_t method, const BenchSection& section);
 
 std::string BenchTable(const BenchResults& results);
 Json BenchJson(const BenchResults& results, const Flags& flags);

@@ -157,6 +157,11 @@ Status SetSvgFile(Flags& flags, std::string_view value) {
   return SetText(value, "path", flags.svg_file);
 }
 
+Status SetReportFile(Flags& flags, std::string_view value) {
+  if (value == "-") return Wrong("a page goes to a file; give its path");
+  return SetText(value, "path", flags.report_file);
+}
+
 // clang-format off
 constexpr auto kTable = std::to_array<FlagSpec>({
   {"--model", "", "PATH", "", "GGUF file of the model", FlagGroup::kModel, kAll,
@@ -233,6 +238,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
   {"--json", "", "FILE", "", "write JSON to a file ('-': to standard output, and nothing else)", FlagGroup::kOutput, kRows,
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.json_file); }},
   {"--svg", "", "FILE", "", "write a plot to a file", FlagGroup::kOutput, kRows, SetSvgFile},
+  {"--report", "", "FILE", "", "write the results as a page (HTML) with plots", FlagGroup::kOutput, kBench, SetReportFile},
   {"--help", "-h", "", "", "this text", FlagGroup::kOutput, kAll,
    [](Flags& f, std::string_view) -> Status { f.help = true; return Ok{}; }},
 });

@@ -52,8 +52,9 @@ struct Flags {
   std::vector<int> rows = {1, 2, 3, 4, 5, 6, 8, 12, 16, 32, 128};  // bench rows
   std::vector<int> prompt_lengths = {128, 1024};                   // bench rows
   int repeats = 7;                                                 // bench rows
-  std::string json_file;  // bench rows; "-": standard output
-  std::string svg_file;   // bench rows
+  std::string json_file;    // bench rows; "-": standard output
+  std::string svg_file;     // bench rows
+  std::string report_file;  // bench, tune
 
   std::vector<std::string> words;  // arguments that are not flags
 

@@ -276,6 +276,7 @@ void Engine::Count(const Work& work, size_t committed, double pass_seconds) {
   std::vector<int64_t>& positions = stats.accepted_per_position;
   if (positions.size() < path.size()) positions.resize(path.size());
   for (size_t depth = 0; depth < path.size(); ++depth) ++positions[depth];
+  places_.Count(work.tree, path, stats.places);
 }
 
 // Tells the drafters and the budget what became of the step.

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "draft/drafter.h"
+#include "engine/count_places.h"
 #include "engine/speculator.h"
 #include "hunch/sampling_params.h"
 #include "kv/block_pool.h"
@@ -55,6 +56,7 @@ struct EngineStats {          // of one request
   int64_t draft_tokens = 0;
   int64_t accepted_tokens = 0;
   std::vector<int64_t> accepted_per_position;  // by depth
+  TreeCounts places;                           // of the trees verified
   int64_t drafter_errors = 0;
   double draft_seconds = 0;
   int64_t fallbacks = 0;  // times that the budget went back to plain decoding
@@ -133,6 +135,7 @@ class Engine {
   std::vector<Work*> taking_part_;            // [batch_]
   int rows_ = 0;                              // of the pass
   RatioAcceptor ratio_;
+  PlaceCounter places_;
   std::vector<TokenId> top_;  // [rows of a sequence][its top_wanted]
 };
 

@@ -2,6 +2,7 @@
 #ifndef HUNCH_SEQ_TYPES_H_
 #define HUNCH_SEQ_TYPES_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -76,6 +77,14 @@ struct DrafterStats {
   int64_t passes = 0;           // of a model of its own
   double seconds = 0;
   int64_t failures = 0;
+};
+
+// Guesses by their place in the tree: depth, and rank among siblings in the tree's order. The last
+// depth and the last rank stand for all beyond.
+struct TreeCounts {
+  static constexpr int kDepths = 16, kRanks = 4;
+  using Places = std::array<std::array<int64_t, kRanks>, kDepths>;
+  Places verified = {}, accepted = {};
 };
 
 struct TokenLogprob {

@@ -32,6 +32,7 @@ class LoadedLlm : public Llm {
   int max_model_len() const override { return max_model_len_; }
   int threads() const override { return pool_.size(); }
   double load_seconds() const override { return load_seconds_; }
+  std::vector<PassTime> pass_times() const override;
 
  private:
   Status LoadTemplate();
@@ -66,6 +67,7 @@ SpeculationStats StatsOf(const DraftMethod& method, const EngineStats& stats) {
           .draft_tokens = stats.draft_tokens,
           .accepted_tokens = stats.accepted_tokens,
           .accepted_per_position = stats.accepted_per_position,
+          .places = stats.places,
           .target_passes = stats.target_passes,
           .decode_tokens = stats.decode_tokens,
           .drafter_errors = stats.drafter_errors,
@@ -103,11 +105,13 @@ Status LoadedLlm::Init(const LlmOptions& options) {
       ModelKv kv, ModelKv::Create(model_->config(), options.kv_cache_dtype, plan.target_blocks));
   target_ = std::make_unique<ModelTarget>(*model_, std::move(kv));
   HUNCH_RETURN_IF_ERROR(draft_->Load(options, plan, *model_, pool_));
+  const std::vector<PassTime> pass_times =
+      options.pass_times.empty() ? PriorPassTimes() : options.pass_times;
   engine_ = std::make_unique<Engine>(*target_, EngineOptions{.vocab_size = tokenizer_->vocab_size(),
                                                              .max_model_len = max_model_len_,
                                                              .kv_blocks = plan.target_blocks,
                                                              .end_tokens = tokenizer_->end_tokens(),
-                                                             .pass_times = PriorPassTimes()});
+                                                             .pass_times = pass_times});
   options_ = options;
   planned_ = target;
   load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -194,6 +198,14 @@ Result<RequestOutput> LoadedLlm::Generate(std::span<const TokenId> prompt,
   output.timings.load = load_seconds_;
   output.speculation = StatsOf(speculation.method, result->stats);
   return output;
+}
+
+std::vector<PassTime> LoadedLlm::pass_times() const {
+  std::vector<PassTime> times;
+  for (int rows = 1; rows <= kMostPassTimes; ++rows) {
+    times.push_back({rows, engine_->budget().PassSeconds(rows)});
+  }
+  return times;
 }
 
 Status LoadedLlm::SwapSpeculation(const SpeculativeConfig& config) {

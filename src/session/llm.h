@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "hunch/sampling_params.h"
 #include "kernels/ops.h"
+#include "sched/cost_curve.h"
 #include "seq/types.h"
 #include "tokenizer/tokenizer.h"
 
@@ -93,6 +94,8 @@ struct LlmOptions {
   int max_model_len = 0;    // 0: the model's own context, at most 32768 and what memory allows
   int max_num_seqs = 1;
   KvType kv_cache_dtype = KvType::kF16;  // of the target and of its draft model
+  // What passes took on this machine with this model, with ascending rows; empty: not known.
+  std::vector<PassTime> pass_times;
 };
 
 struct Timings {  // seconds
@@ -107,6 +110,7 @@ struct SpeculationStats {
   int64_t draft_tokens = 0;                    // guesses verified
   int64_t accepted_tokens = 0;                 // guesses accepted and committed
   std::vector<int64_t> accepted_per_position;  // by depth in the draft
+  TreeCounts places;                           // guesses by depth and rank among siblings
   int64_t target_passes = 0;  // decode passes of the target (prompt passes not counted)
   int64_t decode_tokens = 0;  // tokens that those passes gave
   int64_t drafter_errors = 0;
@@ -176,6 +180,10 @@ class Llm {
   virtual int max_model_len() const = 0;
   virtual int threads() const = 0;
   virtual double load_seconds() const = 0;
+  // What a pass of 1 to kMostPassTimes rows takes, as far as it is known by now, with ascending
+  // rows.
+  virtual std::vector<PassTime> pass_times() const = 0;
+  static constexpr int kMostPassTimes = 64;
 };
 
 // What `inspect` shows and loading checks. Sizes in bytes.

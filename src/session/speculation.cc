@@ -128,6 +128,12 @@ void SpeculationStats::Add(const SpeculationStats& other) {
   for (size_t i = 0; i < other.accepted_per_position.size(); ++i) {
     accepted_per_position[i] += other.accepted_per_position[i];
   }
+  for (int depth = 0; depth < TreeCounts::kDepths; ++depth) {
+    for (int rank = 0; rank < TreeCounts::kRanks; ++rank) {
+      places.verified[depth][rank] += other.places.verified[depth][rank];
+      places.accepted[depth][rank] += other.places.accepted[depth][rank];
+    }
+  }
   target_passes += other.target_passes;
   decode_tokens += other.decode_tokens;
   drafter_errors += other.drafter_errors;

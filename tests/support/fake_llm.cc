@@ -121,6 +121,8 @@ Result<RequestOutput> FakeLlm::Generate(std::span<const TokenId> prompt,
     stats.draft_tokens = 2 * stats.drafts;
     for (const bool guessed : output.guessed) stats.accepted_tokens += guessed ? 1 : 0;
     stats.accepted_per_position = {stats.accepted_tokens, 0};
+    for (const int depth : {0, 1}) stats.places.verified[depth][0] = stats.drafts;
+    stats.places.accepted[0][0] = stats.accepted_tokens;
   }
   stats.target_passes = stats.decode_tokens - stats.accepted_tokens;
   output.timings.decode = 0.125 * static_cast<double>(stats.target_passes);

@@ -51,6 +51,7 @@ struct FakeLlmScript {
   bool has_chat_template = true;
   std::optional<Error> swap_error;
   int max_model_len = 1000;
+  std::vector<PassTime> pass_times = {{1, 0.125}, {2, 0.15}, {4, 0.2}, {8, 0.4}, {64, 3.2}};
   // Called before each token; what a test does in the middle of an answer.
   std::function<void(size_t position)> before_token;
 };
@@ -80,6 +81,7 @@ class FakeLlm : public Llm {
   int max_model_len() const override { return script_.max_model_len; }
   int threads() const override { return 2; }
   double load_seconds() const override { return 0.25; }
+  std::vector<PassTime> pass_times() const override { return script_.pass_times; }
 
  private:
   std::string Text(std::span<const TokenId> tokens) const;
