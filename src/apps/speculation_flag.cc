@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kKeys =
     "method, model, num_speculative_tokens, policy, acceptance_warning, prompt_lookup_max, "
-    "prompt_lookup_min, lookahead_window, lookahead_ngram, lookahead_guesses, ngram_cache";
+    "prompt_lookup_min, lookahead_window, lookahead_ngram, lookahead_guesses, ngram_cache, "
+    "shared_store, cache_salt, suffix_store";
 
 Error WrongType(std::string_view key, std::string_view expected, const Json& value) {
   return {ErrorCode::kInvalidArgument,
@@ -49,6 +50,12 @@ Status ReadMethod(const Json& value, std::optional<DraftMethod>& out) {
   std::string name;
   HUNCH_RETURN_IF_ERROR(ReadString("method", value, name));
   HUNCH_ASSIGN_OR_RETURN(out, ParseDraftMethod(name));
+  return Ok{};
+}
+
+Status ReadBool(std::string_view key, const Json& value, bool& out) {
+  if (!value.is_boolean()) return WrongType(key, "true or false", value);
+  out = value.get<bool>();
   return Ok{};
 }
 
@@ -89,6 +96,9 @@ Status ReadKey(std::string_view key, const Json& value, SpeculationFlag& flag) {
   if (key == "lookahead_window") return ReadCount(key, value, fields.lookahead_window);
   if (key == "lookahead_ngram") return ReadCount(key, value, fields.lookahead_ngram);
   if (key == "lookahead_guesses") return ReadCount(key, value, fields.lookahead_guesses);
+  if (key == "shared_store") return ReadBool(key, value, fields.shared_store);
+  if (key == "cache_salt") return ReadString(key, value, fields.cache_salt);
+  if (key == "suffix_store") return ReadString(key, value, fields.suffix_store);
   if (key == "ngram_cache") return ReadString(key, value, fields.ngram_cache);
   if (key == "prompt_lookup_max") return ReadCount(key, value, fields.prompt_lookup_max);
   if (key == "prompt_lookup_min") return ReadCount(key, value, fields.prompt_lookup_min);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/log.h"
 #include "chat/chat_template.h"
 #include "chat/messages.h"
 #include "session/draft_side.h"
@@ -36,6 +37,9 @@ class LoadedLlm : public Llm {
 
  private:
   Status LoadTemplate();
+  DraftParts Parts(const DraftSide& draft_side) {
+    return {draft_side, *tokenizer_, stores_, max_model_len_};
+  }
   void AddBos(std::vector<TokenId>& tokens) const;
 
   ThreadPool pool_;
@@ -47,6 +51,7 @@ class LoadedLlm : public Llm {
   std::unique_ptr<ModelTarget> target_;
   std::unique_ptr<DraftSide> draft_ = std::make_unique<DraftSide>();
   std::unique_ptr<Engine> engine_;
+  SharedStores stores_;
   int max_model_len_ = 0;
   double load_seconds_ = 0;
   LlmOptions options_;
@@ -112,6 +117,7 @@ Status LoadedLlm::Init(const LlmOptions& options) {
                                                              .kv_blocks = plan.target_blocks,
                                                              .end_tokens = tokenizer_->end_tokens(),
                                                              .pass_times = pass_times});
+  stores_.SetVocabulary(VocabularyIdOf(*tokenizer_));
   options_ = options;
   planned_ = target;
   load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -171,8 +177,7 @@ Result<RequestOutput> LoadedLlm::Generate(std::span<const TokenId> prompt,
   EngineRequest request;
   request.prompt.assign(prompt.begin(), prompt.end());
   request.params = params;
-  HUNCH_ASSIGN_OR_RETURN(request.drafters,
-                         MakeDrafters(speculation, *draft_, *tokenizer_, max_model_len_));
+  HUNCH_ASSIGN_OR_RETURN(request.drafters, MakeDrafters(speculation, Parts(*draft_)));
   request.budget = BudgetFor(speculation);
   request.filter = [&](const CommittedToken& token) { return text.OnToken(token); };
   HUNCH_ASSIGN_OR_RETURN(const Engine::RequestId id, engine_->Submit(std::move(request)));
@@ -191,6 +196,10 @@ Result<RequestOutput> LoadedLlm::Generate(std::span<const TokenId> prompt,
     retired_.reset();
   }
   retired_.reset();
+  if (!speculation.suffix_store.empty()) {
+    const Status saved = stores_.Save(speculation.cache_salt, speculation.suffix_store);
+    if (!saved.ok()) LogWarning("the suffix store was not saved: " + saved.error().message);
+  }
   RequestOutput output;
   text.Finish(output);
   output.prompt_tokens = static_cast<int64_t>(result->prompt_tokens);
@@ -218,8 +227,7 @@ Status LoadedLlm::SwapSpeculation(const SpeculativeConfig& config) {
     HUNCH_RETURN_IF_ERROR(loaded->LoadBeside(options, max_model_len_, *model_, pool_));
   }
   Swap swap;
-  HUNCH_ASSIGN_OR_RETURN(
-      swap.drafters, MakeDrafters(config, loaded ? *loaded : *draft_, *tokenizer_, max_model_len_));
+  HUNCH_ASSIGN_OR_RETURN(swap.drafters, MakeDrafters(config, Parts(loaded ? *loaded : *draft_)));
   swap.budget = BudgetFor(config);
   // The running request's drafters still use the old side: it goes with them.
   if (loaded) retired_ = std::exchange(draft_, std::move(loaded));

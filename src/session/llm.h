@@ -74,7 +74,11 @@ struct SpeculativeConfig {
   int lookahead_window = 5;   // W of arXiv 2402.02057
   int lookahead_ngram = 4;    // its N
   int lookahead_guesses = 5;  // its G
-  std::string ngram_cache;    // file of `hunch ngram build`, for ngram_cache
+  // suffix and token_recycling learn from, and for, the other requests with the same salt.
+  bool shared_store = false;
+  std::string cache_salt;
+  std::string suffix_store;  // file that keeps suffix's store between runs; implies shared_store
+  std::string ngram_cache;   // file of `hunch ngram build`, for ngram_cache
 
   bool NeedsDraftModel() const { return method.Has(DrafterKind::kDraftModel); }
   bool UsesDraftModel() const {

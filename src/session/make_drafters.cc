@@ -6,6 +6,7 @@
 
 #include "base/isa.h"
 #include "draft/ngram.h"
+#include "draft/ngram_cache.h"
 #include "draft/suffix.h"
 
 namespace hunch {
@@ -34,30 +35,50 @@ Error NoDraftModel(const SpeculativeConfig& config) {
                   DraftMethodName(config.method))};
 }
 
+// What requests share, where this one wants it; null: nothing.
+Result<SharedStores::Set*> StoresOf(const SpeculativeConfig& config, SharedStores& stores) {
+  if (!config.suffix_store.empty()) return stores.ForFile(config.cache_salt, config.suffix_store);
+  return config.shared_store ? &stores.For(config.cache_salt) : nullptr;
+}
+
+Result<std::unique_ptr<Drafter>> MakeDrafter(DrafterKind kind, const SpeculativeConfig& config,
+                                             const DraftParts& parts) {
+  HUNCH_ASSIGN_OR_RETURN(SharedStores::Set* const shared, StoresOf(config, parts.stores));
+  switch (kind) {
+    case DrafterKind::kNgram:
+      return std::unique_ptr<Drafter>(std::make_unique<NgramDrafter>(
+          NgramOptions{config.prompt_lookup_max, config.prompt_lookup_min}));
+    case DrafterKind::kSuffix:
+      return std::unique_ptr<Drafter>(std::make_unique<SuffixDrafter>(
+          parts.max_model_len, shared == nullptr ? nullptr : shared->suffix));
+    case DrafterKind::kNgramCache: {
+      std::shared_ptr<const NgramTable> table;
+      if (!config.ngram_cache.empty()) {
+        HUNCH_ASSIGN_OR_RETURN(table, parts.stores.Table(config.ngram_cache));
+      }
+      return std::unique_ptr<Drafter>(
+          std::make_unique<NgramCacheDrafter>(parts.max_model_len, std::move(table)));
+    }
+    case DrafterKind::kDraftModel: {
+      auto drafter = parts.draft_side.Make(parts.tokenizer.end_tokens());
+      if (drafter == nullptr) return NoDraftModel(config);
+      return drafter;
+    }
+    case DrafterKind::kTokenRecycling:
+    case DrafterKind::kLookahead:
+      break;
+  }
+  return Error{ErrorCode::kUnsupported, "not yet"};
+}
+
 }  // namespace
 
 Result<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(const SpeculativeConfig& config,
-                                                           const DraftSide& draft_side,
-                                                           const Tokenizer& tokenizer,
-                                                           int max_model_len) {
+                                                           const DraftParts& parts) {
   HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(config));
   std::vector<std::unique_ptr<Drafter>> drafters;
   for (const DrafterKind kind : KindsOf(config)) {
-    std::unique_ptr<Drafter> drafter;
-    switch (kind) {
-      case DrafterKind::kDraftModel:
-        drafter = draft_side.Make(tokenizer.end_tokens());
-        if (drafter == nullptr) return NoDraftModel(config);
-        break;
-      case DrafterKind::kSuffix:
-        drafter = std::make_unique<SuffixDrafter>(max_model_len);
-        break;
-      default:
-        drafter = std::make_unique<NgramDrafter>(
-            NgramOptions{config.prompt_lookup_max, config.prompt_lookup_min});
-        break;
-    }
-    drafters.push_back(std::move(drafter));
+    HUNCH_ASSIGN_OR_RETURN(drafters.emplace_back(), MakeDrafter(kind, config, parts));
   }
   return drafters;
 }

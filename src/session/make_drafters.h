@@ -11,15 +11,22 @@
 #include "sched/cost_curve.h"
 #include "session/draft_side.h"
 #include "session/llm.h"
+#include "session/shared_stores.h"
 
 namespace hunch {
 
-// None for the method none. Errors: the configuration is invalid, or wants a draft model that was
-// not loaded.
+// What drafters are made of.
+struct DraftParts {
+  const DraftSide& draft_side;
+  const Tokenizer& tokenizer;
+  SharedStores& stores;
+  int max_model_len;
+};
+
+// None for the method none. Errors: the configuration is invalid, wants a draft model that was not
+// loaded, or names a file that cannot be used.
 Result<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(const SpeculativeConfig& config,
-                                                           const DraftSide& draft_side,
-                                                           const Tokenizer& tokenizer,
-                                                           int max_model_len);
+                                                           const DraftParts& parts);
 
 BudgetOptions BudgetFor(const SpeculativeConfig& config);
 

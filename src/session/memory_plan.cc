@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/memory.h"
+#include "draft/draft_model.h"
 
 namespace hunch {
 namespace {
@@ -36,7 +37,8 @@ SizedPlan SizeFor(int max_model_len, const LlmOptions& options, const PlannedMod
   plan.memory.scratch = Model::ScratchBytes(target.config, kTargetLimits, threads);
   if (draft != nullptr) {
     const int length = std::min(max_model_len, draft->config.context_length);
-    plan.draft_blocks = options.max_num_seqs * BlocksFor(length);
+    // Its trees have rows beyond the context.
+    plan.draft_blocks = options.max_num_seqs * BlocksFor(length + DraftModel::kMostRows);
     plan.memory.draft_kv = ModelKv::Bytes(draft->config, kv, plan.draft_blocks);
     if (!draft_shares_weights) {
       plan.memory.draft_weights = WeightBytes(*draft->file);

@@ -11,7 +11,7 @@ namespace hunch {
 // The target verifies at most 64 guesses and the row before them; a draft model needs its last row
 // only.
 inline constexpr ForwardLimits kTargetLimits = {.max_rows = 256, .max_logit_rows = 65};
-inline constexpr ForwardLimits kDraftLimits = {.max_rows = 256, .max_logit_rows = 1};
+inline constexpr ForwardLimits kDraftLimits = {.max_rows = 256, .max_logit_rows = 4};
 
 // One model file of a plan.
 struct PlannedModel {

@@ -1,0 +1,81 @@
+#include "session/corpus.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace hunch {
+namespace {
+
+constexpr size_t kPiece = 1 << 20;
+
+Error CannotRead(const std::string& path, std::string_view why) {
+  return {ErrorCode::kNotFound, fmt::format("{}: {}", path, why)};
+}
+
+uint64_t Mixed(uint64_t hash, std::string_view bytes) {
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001B3ull;
+  return hash;
+}
+
+}  // namespace
+
+VocabularyId VocabularyIdOf(const Tokenizer& tokenizer) {
+  uint64_t hash = 0xCBF29CE484222325ull;  // FNV-1a
+  for (TokenId token = 0; token < tokenizer.vocab_size(); ++token) {
+    hash = Mixed(hash, tokenizer.TokenBytes(token));
+    // No token's bytes hold this separator alone: it tells "ab" "c" from "a" "bc".
+    hash = Mixed(hash, tokenizer.IsSpecial(token) ? std::string_view("\xFF\x01", 2)
+                                                  : std::string_view("\xFF\x00", 2));
+  }
+  return {hash, tokenizer.vocab_size()};
+}
+
+Result<CorpusCount> ReadCorpus(const Tokenizer& tokenizer, std::span<const std::string> files,
+                               const OnCorpus& on_corpus,
+                               const std::function<void(std::span<const TokenId>)>& on_text) {
+  int64_t total = 0;
+  for (const std::string& path : files) {
+    std::error_code error;
+    const uintmax_t size = std::filesystem::file_size(path, error);
+    if (error) return CannotRead(path, error.message());
+    total += static_cast<int64_t>(size);
+  }
+  if (total == 0)
+    return Error{ErrorCode::kInvalidArgument, "the files are empty: nothing to count"};
+  CorpusCount count;
+  std::string piece;
+  const auto use = [&](size_t length) {
+    const std::vector<TokenId> tokens =
+        tokenizer.Encode(std::string_view(piece).substr(0, length), false);
+    on_text(tokens);
+    count.tokens += static_cast<int64_t>(tokens.size());
+    count.bytes += static_cast<int64_t>(length);
+    piece.erase(0, length);
+    return on_corpus == nullptr || on_corpus(count.bytes, total);
+  };
+  for (const std::string& path : files) {
+    errno = 0;
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return CannotRead(path, std::strerror(errno));
+    piece.clear();
+    bool more = true;
+    while (more) {
+      const size_t kept = piece.size();
+      piece.resize(kPiece);
+      in.read(piece.data() + kept, static_cast<std::streamsize>(kPiece - kept));
+      piece.resize(kept + static_cast<size_t>(in.gcount()));
+      more = static_cast<bool>(in);
+      if (in.bad()) return CannotRead(path, "cannot be read to its end");
+      const size_t line = piece.rfind('\n');
+      const size_t length = !more || line == std::string::npos ? piece.size() : line + 1;
+      if (length > 0 && !use(length)) return Error{ErrorCode::kInternal, "stopped"};
+    }
+  }
+  return count;
+}
+
+}  // namespace hunch
