@@ -109,6 +109,7 @@ std::string Drawn(const PlotSeries& series, const Scale& x, const Scale& y) {
 std::string Legend(const std::vector<PlotSeries>& series) {
   std::string out = "<ul class=\"legend\">\n";
   for (const PlotSeries& one : series) {
+    if (!one.listed) continue;
     const int colour = Colour(one.colour);
     const std::string mark =
         one.joined ? fmt::format(

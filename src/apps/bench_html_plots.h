@@ -27,6 +27,7 @@ struct PlotSeries {
   int colour = 0;
   bool joined = true;   // by lines
   bool hollow = false;  // circles without a filling
+  bool listed = true;   // in the legend
 };
 struct PlotOptions {
   std::string title, x_label, y_label;
