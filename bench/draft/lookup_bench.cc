@@ -8,9 +8,12 @@
 // skewed law, with copied passages. A step is one token here; with more accepted it is cheaper for
 // each.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <random>
@@ -49,7 +52,8 @@ std::vector<TokenId> text_of_all;
 // Of the prompt and as much made-up text again.
 std::shared_ptr<const NgramTable> CorpusTable() {
   static const std::shared_ptr<const NgramTable> table = [] {
-    const std::string path = std::tmpnam(nullptr);
+    const std::string path =
+        std::filesystem::temp_directory_path() / fmt::format("lookup_bench-{}.ngc", getpid());
     const VocabularyId vocabulary = {0, 1 << 20};
     const std::vector<std::vector<TokenId>> streams = {
         {text_of_all.begin(), text_of_all.begin() + kContext}, MadeUpText()};
