@@ -12,6 +12,11 @@ namespace {
 // A tree, or asking one more drafter, must promise this much more than doing without: less is
 // noise.
 constexpr double kMargin = 1.02;
+// The same for asking a drafter whose passes cost something whatever comes of them.
+constexpr double kAskingMargin = 1.05;
+constexpr double kStayingMargin = 1.0;
+// Passes that a sure drafter may make, of those that it is expected to be worth.
+constexpr int kTrustInBelief = 2;
 // After so many trees in a row a plain step is made if nobody knows any longer what that takes.
 constexpr int kTreesWithoutPlain = 8;
 // Free guesses go on behind the guard (they keep the calibration fresh) while they cost less.
@@ -24,20 +29,32 @@ constexpr int kFreeReading = 4;
 constexpr int kShortAnswer = 64;
 constexpr int kLongestChain = 16;
 // Over which what a model missed while it was not asked is spread.
-constexpr int kStepsPerReading = 4;
-constexpr int kStepsToWeigh = 16;  // a drafter's promises
+constexpr double kStepsPerReading = 3;
+// Missed savings that make the reading worth it in any case, in terms of what it costs.
+constexpr double kSureReturn = 4;
+constexpr int kStepsToWeigh = 4;   // before a prompt is read
 constexpr double kCostRate = 0.1;  // of an observation, for a drafter's costs
-// Probes of a drafter that does not pay: their time, of what plain decoding takes; steps between.
+// Probes of a drafter that does not pay: their time, of what plain decoding takes, beyond the first
+// so many plain steps' worth; steps between them.
 constexpr double kProbeShare = 0.02;
-constexpr int kFirstProbe = 50, kLastProbe = 800, kNextProbe = 4;
-// A probe goes on while it is this sure: two or three right guesses say more than one.
+constexpr double kProbesAtFirst = 0.5;
+constexpr int kFirstProbe = 4, kLastProbe = 256, kNextProbe = 4;
+// A probe goes on while it is this sure: two right guesses say more than one.
 constexpr float kProbePath = 0.6f;
+constexpr int kProbeDepth = 2;
 constexpr int kAcceptanceTrees = 64;  // that the mean acceptance looks back on
 
 // What an observation makes of what was known; one that is far off counts as less far.
 double Corrected(double known, double seconds) {
   if (known == 0) return seconds;
   return known + kCostRate * (std::clamp(seconds, known / 1.5, known * 1.5) - known);
+}
+
+// Of its last node's path, which for a chain is all of it.
+int Depth(const DraftTree& tree) {
+  int depth = 0;
+  for (int32_t node = tree.size() - 1; node >= 0; node = tree.parents[node]) ++depth;
+  return depth;
 }
 
 std::vector<int> IdsOf(Budget& budget, const std::vector<std::string_view>& names) {
@@ -126,6 +143,8 @@ int SequenceBudget::ConstantNodes() const {
 
 SequenceBudget::Limits SequenceBudget::DraftLimits(int base_rows, int max_nodes, int max_depth) {
   spent_ = 0;
+  chosen_depth_ = 0;
+  chosen_tokens_ = 0;
   limits_ = {0, 0};
   if (max_nodes <= 0 || max_depth <= 0) return limits_;
   if (options_.policy != Policy::kGoodput) {
@@ -164,32 +183,35 @@ SequenceBudget::Promise SequenceBudget::PromiseOf(int drafter, const DraftTree& 
   // reaching a depth the larger one counts, not their sum.
   const Asking& asking = asking_[drafter];
   const double pass = shared_.PassGuess(asking.id);
-  const double before =
-      spent_ +
-      (asking.started ? shared_.ReadingGuess(asking.id, asking.unread) / kStepsPerReading : 0);
-  Promise best = {without.rate, 0, 0};
+  Promise best = {without.rate, without.rate, base_rows + without.tokens, 0, without.nodes == 0};
   double tokens = without.tokens;
   double path = 1;
   for (int k = 1; k <= std::min(limits_.max_depth, kLongestChain); ++k) {
     path *= calibration_.Acceptance(drafter, k, AcceptanceTable::kAnyBelief);
     tokens += std::max(0.0, path - covered_[k]);
-    const double seconds = shared_.PassSeconds(base_rows + without.nodes + k) + before + k * pass;
+    const double seconds = shared_.PassSeconds(base_rows + without.nodes + k) + spent_ + k * pass;
     const double rate = (base_rows + tokens) / seconds;
-    if (rate > best.rate) best = {without.rate, rate, k};
+    if (rate > best.rate) best = {without.rate, rate, base_rows + tokens, k, best.others_silent};
   }
   return best;
 }
 
-// Whether what a drafter's model has to read before its first guess (the prompt, or what came while
-// it was not asked) comes back in time: judged by what it promised in several steps, since in a
-// single one the free drafters may just be silent.
+// Whether what a drafter's model has to read before its first guess is worth it.
 bool SequenceBudget::EarnsItsReading(Asking& asking, const Promise& promise) const {
-  const double saving = std::max(0.0, 1 / promise.rate_without - 1 / promise.rate);
-  asking.weighed = std::min(asking.weighed + 1, kStepsToWeigh);
-  asking.saving += (saving - asking.saving) / asking.weighed;
+  asking.missed += promise.saving();
+  ++asking.weighed;
   const double reading = shared_.ReadingGuess(asking.id, asking.unread);
-  if (reading == 0) return true;
-  return asking.weighed >= kStepsToWeigh / 4 && asking.saving * asking.tokens_ahead >= reading;
+  // As with skis, to be rented or bought: surely once it would have paid, had it been read earlier.
+  if (asking.missed >= kSureReturn * reading) return true;
+  if (asking.started) {
+    // What came while it was not asked. Earlier if it pays even in this step and a few like it.
+    const double seconds = promise.tokens / promise.rate + reading / kStepsPerReading;
+    return promise.tokens / seconds >= kAskingMargin * promise.rate_without;
+  }
+  // The prompt: a short answer's worth is taken on trust, after a few steps: in a single one the
+  // free drafters may just be silent.
+  const double saving = asking.missed / asking.weighed / promise.tokens;
+  return asking.weighed >= kStepsToWeigh && saving * asking.tokens_ahead >= reading;
 }
 
 // Probes are bounded by their time, since a model that was not asked has much to read; and they get
@@ -199,25 +221,29 @@ bool SequenceBudget::MayProbe(Asking& asking, int base_rows) {
   const double cost = shared_.PassGuess(asking.id) +
                       shared_.ReadingGuess(asking.id, asking.unread) +
                       shared_.PassSeconds(base_rows + 1) - shared_.PassSeconds(base_rows);
-  if (probe_seconds_ + cost > kProbeShare * plain_seconds_) return false;
+  const double plain = shared_.PassSeconds(base_rows);
+  if (probe_seconds_ + cost > kProbeShare * plain_seconds_ + kProbesAtFirst * plain) return false;
   probe_seconds_ += cost;
   return true;
 }
 
 SequenceBudget::Ask SequenceBudget::WorthAsking(int drafter, const DraftTree& so_far,
                                                 int base_rows) {
-  if (options_.policy != Policy::kGoodput) return {so_far.size() < limits_.max_nodes, 0};
-  if (limits_.max_nodes == 0 || guard_.holds()) return {false, 1};
+  if (options_.policy != Policy::kGoodput)
+    return {so_far.size() < limits_.max_nodes, 0, limits_.max_depth};
+  if (limits_.max_nodes == 0 || guard_.holds()) return {false, 1, 0};
   Asking& asking = asking_[drafter];
   const Promise promise = PromiseOf(drafter, so_far, base_rows);
   const double pass = shared_.PassGuess(asking.id);
   const bool earned = EarnsItsReading(asking, promise);
-  if (promise.rate < kMargin * promise.rate_without || !earned) {
-    if (!MayProbe(asking, base_rows)) return {false, 1};
+  // One that keeps up is let go later than one that does not is taken up.
+  const double margin = asking.unread <= kFreeReading ? kStayingMargin : kAskingMargin;
+  if (promise.passes == 0 || promise.rate < margin * promise.rate_without || !earned) {
+    if (!promise.others_silent || !MayProbe(asking, base_rows)) return {false, 1, 0};
     asking.probed = true;
     ++probes_;
     spent_ += pass;
-    return {true, kProbePath};
+    return {true, kProbePath, std::min(limits_.max_depth, kProbeDepth)};
   }
   spent_ += promise.passes * pass;
   // One more pass brings a token with the probability that all so far are right and this one too;
@@ -225,12 +251,12 @@ SequenceBudget::Ask SequenceBudget::WorthAsking(int drafter, const DraftTree& so
   const int rows = base_rows + promise.passes;
   const double row = shared_.PassSeconds(rows + 1) - shared_.PassSeconds(rows);
   const double gain = calibration_.Acceptance(drafter, promise.passes, AcceptanceTable::kAnyBelief);
-  return {true, static_cast<float>(std::min(0.95, promise.rate * (pass + row) / gain))};
+  return {true, static_cast<float>(std::min(0.95, promise.rate * (pass + row) / gain)),
+          std::min(limits_.max_depth, kTrustInBelief * promise.passes)};
 }
 
 void SequenceBudget::Prune(int base_rows, DraftTree& tree) {
   int nodes = 0;
-  chosen_depth_ = 0;
   if (options_.policy != Policy::kGoodput) {
     ranked_.RankByBelief(tree);
     nodes = std::min(tree.size(), limits_.max_nodes);
@@ -270,6 +296,10 @@ void SequenceBudget::Learn(std::span<const DraftTree> proposed, int verified,
   double excess = draft_seconds / plain;
   if (verified > 0) {
     const size_t accepted = new_tokens.empty() ? 0 : new_tokens.size() - 1;
+    // A tree with drawn nodes is verified as it was proposed.
+    if (chosen_depth_ == 0) {
+      for (const DraftTree& tree : proposed) chosen_depth_ = std::max(chosen_depth_, Depth(tree));
+    }
     LearnAcceptance(accepted);
     if (options_.policy == Policy::kGoodput) predicted_tokens_ += 1 + chosen_tokens_;
     // A pass that hung says nothing about guessing.
@@ -338,18 +368,26 @@ double SequenceBudget::LearnDrafters(std::span<const TokenId> new_tokens,
       seconds += own;
     }
     asking.started = true;
+    asking.missed = 0;
+    asking.weighed = 0;
     // It has read its own right guesses, all but the last.
     asking.unread = static_cast<int>(new_tokens.size()) - std::max(asking.right - 1, 0);
-    if (asking.probed) JudgeProbe(asking);
+    if (asking.probed) JudgeProbe(static_cast<int>(drafter));
   }
   return seconds;
 }
 
-void SequenceBudget::JudgeProbe(Asking& asking) {
+void SequenceBudget::JudgeProbe(int drafter) {
+  Asking& asking = asking_[drafter];
   asking.probed = false;
-  asking.wait = asking.right > 0 ? kNextProbe : asking.next_wait;
-  asking.next_wait =
-      asking.right > 0 ? 2 * kFirstProbe : std::min(2 * asking.next_wait, kLastProbe);
+  if (asking.right > 0) {
+    calibration_.Doubt(drafter);
+    asking.wait = kNextProbe;
+    asking.next_wait = 2 * kFirstProbe;
+  } else {
+    asking.wait = asking.next_wait;
+    asking.next_wait = std::min(2 * asking.next_wait, kLastProbe);
+  }
 }
 
 void SequenceBudget::LearnAcceptance(size_t accepted) {
