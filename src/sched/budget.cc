@@ -16,7 +16,7 @@ constexpr double kMargin = 1.02;
 constexpr double kAskingMargin = 1.05;
 constexpr double kStayingMargin = 1.0;
 // Passes that a sure drafter may make, of those that it is expected to be worth.
-constexpr int kTrustInBelief = 2;
+constexpr int kTrustInBelief = 3;
 // After so many trees in a row a plain step is made if nobody knows any longer what that takes.
 constexpr int kTreesWithoutPlain = 8;
 // Free guesses go on behind the guard (they keep the calibration fresh) while they cost less.
