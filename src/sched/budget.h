@@ -138,14 +138,16 @@ class SequenceBudget {
   double mean_acceptance() const { return trees_ == 0 ? 0 : mean_acceptance_; }
 
  private:
+  // How many tokens are still to come nobody knows: as many as have come, or this.
+  static constexpr int kShortAnswer = 64;
   // Of one drafter of this sequence.
   struct Asking {
     int id = 0;
     bool started = false;
-    int unread = 0;           // tokens that its model has to read before it can guess
-    double tokens_ahead = 0;  // over which that has to be earned back
-    int wait = 0;             // steps until it may be probed
-    int next_wait = 0;
+    int unread = 0;                      // tokens that its model has to read before it can guess
+    double tokens_ahead = kShortAnswer;  // over which that has to be earned back
+    int wait = 4;                        // steps until it may be probed
+    int next_wait = 8;
     bool probed = false;  // this step
     bool tested = false;  // this step
     int right = 0;        // this step: the depth to which its guesses came true
