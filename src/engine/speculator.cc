@@ -119,8 +119,10 @@ void Speculator::Propose(std::span<const TokenId> committed, const DraftRoom& ro
     }
     const SequenceBudget::Ask ask = own_->WorthAsking(static_cast<int>(i), tree, room.base_rows);
     if (!ask.worth) continue;
-    limits.min_path_probability = chance_ ? 0 : ask.min_path_probability;
-    Ask(i, committed, limits, tree);
+    ProposeLimits asked = limits;
+    asked.max_depth = std::min(limits.max_depth, ask.max_depth);
+    asked.min_path_probability = chance_ ? 0 : ask.min_path_probability;
+    Ask(i, committed, asked, tree);
   }
   // To drop a guess for what was drawn would bend the law that it is judged by (docs/lossless.md):
   // there the last ones go, whatever they are.

@@ -9,8 +9,7 @@
 namespace hunch {
 namespace {
 
-// A tree, or asking one more drafter, must promise this much more than doing without: less is
-// noise.
+// A tree must promise this much more than the plain path: less is noise.
 constexpr double kMargin = 1.02;
 // After so many trees in a row a plain step is made if nobody knows any longer what that takes.
 constexpr int kTreesWithoutPlain = 8;
@@ -20,24 +19,20 @@ constexpr double kFreeShare = 0.005;
 constexpr double kUnknownPass = 0.3;
 // Tokens that a model reads on the way, with the first token of a guess.
 constexpr int kFreeReading = 4;
-// How many tokens are still to come nobody knows: as many as have come, or this.
-constexpr int kShortAnswer = 64;
-constexpr int kLongestChain = 16;
-// Over which what a model missed while it was not asked is spread.
-constexpr int kStepsPerReading = 4;
-constexpr int kStepsToWeigh = 16;  // a drafter's promises
-constexpr double kCostRate = 0.1;  // of an observation, for a drafter's costs
-// Probes of a drafter that does not pay: their time, of what plain decoding takes; steps between.
-constexpr double kProbeShare = 0.02;
-constexpr int kFirstProbe = 50, kLastProbe = 800, kNextProbe = 4;
-// A probe goes on while it is this sure: two or three right guesses say more than one.
-constexpr float kProbePath = 0.6f;
+constexpr double kCostRate = 0.1;     // of an observation, for a drafter's costs
 constexpr int kAcceptanceTrees = 64;  // that the mean acceptance looks back on
 
 // What an observation makes of what was known; one that is far off counts as less far.
 double Corrected(double known, double seconds) {
   if (known == 0) return seconds;
   return known + kCostRate * (std::clamp(seconds, known / 1.5, known * 1.5) - known);
+}
+
+// Of its last node's path, which for a chain is all of it.
+int Depth(const DraftTree& tree) {
+  int depth = 0;
+  for (int32_t node = tree.size() - 1; node >= 0; node = tree.parents[node]) ++depth;
+  return depth;
 }
 
 std::vector<int> IdsOf(Budget& budget, const std::vector<std::string_view>& names) {
@@ -101,11 +96,7 @@ SequenceBudget::SequenceBudget(Budget& shared, const BudgetOptions& options, flo
       calibration_(shared.calibration_, ids, temperature),
       covered_(kMostDepth + 1) {
   for (const int id : ids) {
-    Asking& asking = asking_.emplace_back();
-    asking.id = id;
-    asking.wait = kFirstProbe;
-    asking.next_wait = 2 * kFirstProbe;
-    asking.tokens_ahead = kShortAnswer;
+    asking_.emplace_back().id = id;
   }
 }
 
@@ -126,6 +117,8 @@ int SequenceBudget::ConstantNodes() const {
 
 SequenceBudget::Limits SequenceBudget::DraftLimits(int base_rows, int max_nodes, int max_depth) {
   spent_ = 0;
+  chosen_depth_ = 0;
+  chosen_tokens_ = 0;
   limits_ = {0, 0};
   if (max_nodes <= 0 || max_depth <= 0) return limits_;
   if (options_.policy != Policy::kGoodput) {
@@ -144,93 +137,8 @@ SequenceBudget::Limits SequenceBudget::DraftLimits(int base_rows, int max_nodes,
   return limits_ = {most, std::min({max_depth, most, kMostDepth})};
 }
 
-void SequenceBudget::ExpectStart(int drafter, int prompt_tokens, int output_tokens,
-                                 int tokens_left) {
-  Asking& asking = asking_[drafter];
-  asking.unread = prompt_tokens + output_tokens;
-  asking.tokens_ahead = std::min(tokens_left, std::max(output_tokens, kShortAnswer));
-}
-
-SequenceBudget::Promise SequenceBudget::PromiseOf(int drafter, const DraftTree& so_far,
-                                                  int base_rows) {
-  ranked_.RankCalibrated(so_far, calibration_);
-  const NodeCount without = ranked_.Best(shared_.cost_, base_rows, spent_, limits_.max_nodes);
-  covered_.assign(covered_.size(), 0);
-  for (int i = 0; i < without.nodes; ++i) {
-    const int node = ranked_.order()[i];
-    covered_[std::min(ranked_.depth(node), kMostDepth)] += ranked_.path_probability(node);
-  }
-  // A chain of the drafter's on top. Guesses that come easily come easily to all: of two chances of
-  // reaching a depth the larger one counts, not their sum.
-  const Asking& asking = asking_[drafter];
-  const double pass = shared_.PassGuess(asking.id);
-  const double before =
-      spent_ +
-      (asking.started ? shared_.ReadingGuess(asking.id, asking.unread) / kStepsPerReading : 0);
-  Promise best = {without.rate, 0, 0};
-  double tokens = without.tokens;
-  double path = 1;
-  for (int k = 1; k <= std::min(limits_.max_depth, kLongestChain); ++k) {
-    path *= calibration_.Acceptance(drafter, k, AcceptanceTable::kAnyBelief);
-    tokens += std::max(0.0, path - covered_[k]);
-    const double seconds = shared_.PassSeconds(base_rows + without.nodes + k) + before + k * pass;
-    const double rate = (base_rows + tokens) / seconds;
-    if (rate > best.rate) best = {without.rate, rate, k};
-  }
-  return best;
-}
-
-// Whether what a drafter's model has to read before its first guess (the prompt, or what came while
-// it was not asked) comes back in time: judged by what it promised in several steps, since in a
-// single one the free drafters may just be silent.
-bool SequenceBudget::EarnsItsReading(Asking& asking, const Promise& promise) const {
-  const double saving = std::max(0.0, 1 / promise.rate_without - 1 / promise.rate);
-  asking.weighed = std::min(asking.weighed + 1, kStepsToWeigh);
-  asking.saving += (saving - asking.saving) / asking.weighed;
-  const double reading = shared_.ReadingGuess(asking.id, asking.unread);
-  if (reading == 0) return true;
-  return asking.weighed >= kStepsToWeigh / 4 && asking.saving * asking.tokens_ahead >= reading;
-}
-
-// Probes are bounded by their time, since a model that was not asked has much to read; and they get
-// rarer while they fail.
-bool SequenceBudget::MayProbe(Asking& asking, int base_rows) {
-  if (!asking.started || asking.wait > 0) return false;
-  const double cost = shared_.PassGuess(asking.id) +
-                      shared_.ReadingGuess(asking.id, asking.unread) +
-                      shared_.PassSeconds(base_rows + 1) - shared_.PassSeconds(base_rows);
-  if (probe_seconds_ + cost > kProbeShare * plain_seconds_) return false;
-  probe_seconds_ += cost;
-  return true;
-}
-
-SequenceBudget::Ask SequenceBudget::WorthAsking(int drafter, const DraftTree& so_far,
-                                                int base_rows) {
-  if (options_.policy != Policy::kGoodput) return {so_far.size() < limits_.max_nodes, 0};
-  if (limits_.max_nodes == 0 || guard_.holds()) return {false, 1};
-  Asking& asking = asking_[drafter];
-  const Promise promise = PromiseOf(drafter, so_far, base_rows);
-  const double pass = shared_.PassGuess(asking.id);
-  const bool earned = EarnsItsReading(asking, promise);
-  if (promise.rate < kMargin * promise.rate_without || !earned) {
-    if (!MayProbe(asking, base_rows)) return {false, 1};
-    asking.probed = true;
-    ++probes_;
-    spent_ += pass;
-    return {true, kProbePath};
-  }
-  spent_ += promise.passes * pass;
-  // One more pass brings a token with the probability that all so far are right and this one too;
-  // its time could have brought others.
-  const int rows = base_rows + promise.passes;
-  const double row = shared_.PassSeconds(rows + 1) - shared_.PassSeconds(rows);
-  const double gain = calibration_.Acceptance(drafter, promise.passes, AcceptanceTable::kAnyBelief);
-  return {true, static_cast<float>(std::min(0.95, promise.rate * (pass + row) / gain))};
-}
-
 void SequenceBudget::Prune(int base_rows, DraftTree& tree) {
   int nodes = 0;
-  chosen_depth_ = 0;
   if (options_.policy != Policy::kGoodput) {
     ranked_.RankByBelief(tree);
     nodes = std::min(tree.size(), limits_.max_nodes);
@@ -270,6 +178,10 @@ void SequenceBudget::Learn(std::span<const DraftTree> proposed, int verified,
   double excess = draft_seconds / plain;
   if (verified > 0) {
     const size_t accepted = new_tokens.empty() ? 0 : new_tokens.size() - 1;
+    // A tree with drawn nodes is verified as it was proposed.
+    if (chosen_depth_ == 0) {
+      for (const DraftTree& tree : proposed) chosen_depth_ = std::max(chosen_depth_, Depth(tree));
+    }
     LearnAcceptance(accepted);
     if (options_.policy == Policy::kGoodput) predicted_tokens_ += 1 + chosen_tokens_;
     // A pass that hung says nothing about guessing.
@@ -309,47 +221,6 @@ void SequenceBudget::TestGuesses(const DraftTree& proposed, std::span<const Toke
     asking_[source].tested = true;
     if (right) asking_[source].right = std::max(asking_[source].right, static_cast<int>(depth));
   }
-}
-
-// Returns what guessing cost this step, less what reading the prompt took: that is spent once, and
-// was weighed before.
-double SequenceBudget::LearnDrafters(std::span<const TokenId> new_tokens,
-                                     std::span<const DrafterWork> work) {
-  constexpr int kRowsOfAPass = 256;  // in which a prompt is read, about
-  double seconds = 0;
-  for (size_t drafter = 0; drafter < asking_.size(); ++drafter) {
-    Asking& asking = asking_[drafter];
-    const DrafterWork done = drafter < work.size() ? work[drafter] : DrafterWork{};
-    if (done.passes == 0) {
-      if (done.seconds > 0) shared_.ObserveDrafter(asking.id, done);
-      seconds += done.seconds;
-      if (asking.started) asking.unread += static_cast<int>(new_tokens.size());
-      asking.wait = std::max(asking.wait - 1, 0);
-      continue;
-    }
-    if (asking.started) {
-      const double reading = shared_.ReadingGuess(asking.id, asking.unread);
-      shared_.ObserveDrafter(asking.id, {done.seconds - reading, done.passes});
-      seconds += done.seconds;
-    } else if (asking.unread > 0 && shared_.DraftPassSeconds(asking.id) > 0) {
-      const int guessing = std::max(done.passes - asking.unread / kRowsOfAPass, 1);
-      const double own = guessing * shared_.DraftPassSeconds(asking.id);
-      shared_.ObserveReading(asking.id, done.seconds - own, asking.unread);
-      seconds += own;
-    }
-    asking.started = true;
-    // It has read its own right guesses, all but the last.
-    asking.unread = static_cast<int>(new_tokens.size()) - std::max(asking.right - 1, 0);
-    if (asking.probed) JudgeProbe(asking);
-  }
-  return seconds;
-}
-
-void SequenceBudget::JudgeProbe(Asking& asking) {
-  asking.probed = false;
-  asking.wait = asking.right > 0 ? kNextProbe : asking.next_wait;
-  asking.next_wait =
-      asking.right > 0 ? 2 * kFirstProbe : std::min(2 * asking.next_wait, kLastProbe);
 }
 
 void SequenceBudget::LearnAcceptance(size_t accepted) {

@@ -99,11 +99,12 @@ class SequenceBudget {
   // to be earned back. Called before WorthAsking while that is so.
   void ExpectStart(int drafter, int prompt_tokens, int output_tokens, int tokens_left);
   // Drafters that make model passes are asked after the free ones: is it worth asking, given what
-  // the others guessed (raw beliefs, sources)? And below which path probability does one more of
-  // its passes not pay?
+  // the others guessed (raw beliefs, sources)? Below which path probability does one more of its
+  // passes not pay, and after how many has its belief been trusted enough?
   struct Ask {
     bool worth;
     float min_path_probability;
+    int max_depth;
   };
   Ask WorthAsking(int drafter, const DraftTree& so_far, int base_rows);
 
@@ -137,32 +138,38 @@ class SequenceBudget {
   double mean_acceptance() const { return trees_ == 0 ? 0 : mean_acceptance_; }
 
  private:
+  // How many tokens are still to come nobody knows: as many as have come, or this.
+  static constexpr int kShortAnswer = 64;
   // Of one drafter of this sequence.
   struct Asking {
     int id = 0;
     bool started = false;
-    int unread = 0;           // tokens that its model has to read before it can guess
-    double tokens_ahead = 0;  // over which that has to be earned back
-    int wait = 0;             // steps until it may be probed
-    int next_wait = 0;
-    bool probed = false;                 // this step
+    int unread = 0;                      // tokens that its model has to read before it can guess
+    double tokens_ahead = kShortAnswer;  // over which that has to be earned back
+    int wait = 4;                        // steps until it may be probed
+    int next_wait = 8;
+    bool probed = false;  // this step
     bool tested = false;  // this step
     int right = 0;        // this step: the depth to which its guesses came true
-    // Seconds per token that asking it promised, as a mean over the steps so far; how many.
-    double saving = 0;
-    int weighed = 0;
+    // Seconds that asking it seemed to save in the steps since it was last asked.
+    double missed = 0;
+    int weighed = 0;  // steps in which that was looked at
   };
   // What one more drafter promises.
   struct Promise {
     double rate_without, rate;  // tokens per second
+    double tokens;              // of the step
     int passes;
+    bool others_silent;  // nothing of theirs is worth a row
+    // Seconds, over doing without for as many tokens.
+    double saving() const { return tokens * (1 / rate_without - 1 / rate); }
   };
   Promise PromiseOf(int drafter, const DraftTree& so_far, int base_rows);
   bool EarnsItsReading(Asking& asking, const Promise& promise) const;
   bool MayProbe(Asking& asking, int base_rows);
   void TestGuesses(const DraftTree& proposed, std::span<const TokenId> new_tokens);
   double LearnDrafters(std::span<const TokenId> new_tokens, std::span<const DrafterWork> work);
-  void JudgeProbe(Asking& asking);
+  void JudgeProbe(int drafter);
   SequenceBudget(Budget& shared, const BudgetOptions& options, float temperature,
                  std::vector<int> ids);
   void LearnAcceptance(size_t accepted);

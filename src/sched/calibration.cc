@@ -9,10 +9,10 @@ namespace {
 constexpr float kBeliefBounds[AcceptanceTable::kBeliefs - 1] = {0.15f, 0.3f,  0.5f, 0.7f,
                                                                 0.85f, 0.95f, 0.99f};
 constexpr float kSharedHalfLife = 1024;
-constexpr float kLatelyHalfLife = 32;
+constexpr float kLatelyHalfLife = 64;
 // Tests that a prior counts for.
-constexpr float kBeliefWeight = 4;
-constexpr float kSharedWeight = 4;
+constexpr float kBeliefWeight = 8;
+constexpr float kSharedWeight = 8;
 // Of a drafter that nobody knows yet.
 constexpr float kUnknownAcceptance = 0.7f;
 // Nothing is certain: a tree of certain guesses would have no end.
@@ -69,7 +69,10 @@ Calibration::Calibration(SharedCalibration& shared, const std::vector<int>& draf
 }
 
 float Calibration::Acceptance(int drafter, int depth, float belief) const {
-  const float first = belief >= 0 ? std::min(belief, 1.0f) : kUnknownAcceptance;
+  float first = belief >= 0 ? std::min(belief, 1.0f) : kUnknownAcceptance;
+  if (depth > 1) {
+    first = Acceptance(drafter, depth <= 2 ? 1 : depth <= 4 ? 2 : depth <= 8 ? 4 : 8, belief);
+  }
   const AcceptanceTable& shared = shared_.Table(shared_ids_[drafter], class_);
   const float usual = shared.Mean(depth, belief, first, kBeliefWeight);
   return std::clamp(lately_[drafter].Mean(depth, belief, usual, kSharedWeight), kLeast, kMost);

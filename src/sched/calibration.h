@@ -32,8 +32,10 @@ class AcceptanceTable {
   float Mean(int depth, float belief, float prior, float prior_weight) const;
   // A node with this belief was tested. Counted for its belief and for any.
   void Add(int depth, float belief, bool accepted);
-  // What follows is older by one step.
+  // What was seen so far is older by one step.
   void NextStep() { ++now_; }
+  // The same by two half-lives.
+  void Doubt() { now_ += static_cast<int64_t>(2 * half_life_); }
 
  private:
   struct Cell {
@@ -71,6 +73,8 @@ class Calibration {
   void Add(int drafter, int depth, float belief, bool accepted);
   // After all of a step's tests of this drafter.
   void NextStep(int drafter);
+  // What was seen lately of a drafter seems to hold no longer.
+  void Doubt(int drafter) { lately_[drafter].Doubt(); }
 
  private:
   SharedCalibration& shared_;

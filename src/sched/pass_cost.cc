@@ -13,6 +13,7 @@ constexpr double kStaleRate = 0.5;  // the same for a level that is stale
 constexpr double kFollow = 0.5;     // of a move, for the levels that were not seen lately
 constexpr int kLately = 8;          // passes
 constexpr int kLongAgo = 64;
+constexpr int kScalePasses = 8;
 constexpr double kFar = 0.03;          // moved by hearsay
 constexpr double kLargestError = 0.3;  // in log seconds: what lies further off is a hiccup
 
@@ -42,27 +43,37 @@ void PassCost::Observe(int rows, double seconds) {
   if (!(seconds > 0) || !std::isfinite(seconds)) return;
   const size_t own = Index(rows);
   const double at_own_rows = seconds * static_cast<double>(own + 1) / rows;
-  if (passes_ == 0) {
-    // Before the first pass the ratios are known, by the kind of CPU, and not the seconds.
-    const double scale = std::log(at_own_rows) - log_levels_[own];
-    for (double& level : log_levels_) level += scale;
+  const double off = std::log(at_own_rows) - log_levels_[own];
+  const double error = std::clamp(off, -kLargestError, kLargestError);
+  const bool stale = Stale(rows);
+  ++passes_;
+  if (passes_ <= kScalePasses) {
+    // At first the ratios are known, by the kind of CPU, and not the seconds: all levels move.
+    const double move = off / static_cast<double>(passes_);
+    for (double& level : log_levels_) level += move;
+    if (passes_ > 1) {
+      for (double& hearsay : hearsay_) hearsay += move;
+    }
+  } else {
+    log_levels_[own] += (stale ? kStaleRate : kRate) * error;
+    for (size_t other = 0; other < log_levels_.size(); ++other) {
+      if (other == own || passes_ - last_seen_[other] <= kLately) continue;
+      log_levels_[other] += kFollow * kRate * error;
+      hearsay_[other] += kFollow * kRate * error;
+    }
   }
-  const double error =
-      std::clamp(std::log(at_own_rows) - log_levels_[own], -kLargestError, kLargestError);
-  log_levels_[own] += (Stale(rows) ? kStaleRate : kRate) * error;
-  hearsay_[own] = 0;
-  last_seen_[own] = ++passes_;
-  for (size_t other = 0; other < log_levels_.size(); ++other) {
-    if (passes_ - last_seen_[other] <= kLately) continue;
-    log_levels_[other] += kFollow * kRate * error;
-    hearsay_[other] += kFollow * kRate * error;
+  // One pass does not put right what was far off.
+  if (!stale || std::abs(off) < kLargestError) {
+    hearsay_[own] = 0;
+    last_seen_[own] = passes_;
   }
   Fit();
 }
 
 bool PassCost::Stale(int rows) const {
   const size_t index = Index(rows);
-  return passes_ - last_seen_[index] >= kLongAgo || std::abs(hearsay_[index]) > kFar;
+  return last_seen_[index] == 0 || passes_ - last_seen_[index] >= kLongAgo ||
+         std::abs(hearsay_[index]) > kFar;
 }
 
 // Pool adjacent violators, as CostCurve does, in memory that is there already. What was seen lately

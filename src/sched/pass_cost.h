@@ -4,7 +4,7 @@
 // neighbour, a longer context) slows the others too: levels that were not seen lately follow half
 // the way, and are stale once such hearsay has moved them far. So drift is followed, and a curve
 // that was wrong at some number of rows is put right there. One pass, however long it hung, moves a
-// level by at most 3 %, a stale one by 15 %.
+// level by at most 3 %, a stale one by 15 %; but for the first few, which set the scale.
 //
 // A value of fixed size (a few doubles per row of the curve); not thread safe.
 #ifndef HUNCH_SCHED_PASS_COST_H_
@@ -25,7 +25,7 @@ class PassCost {
   double Seconds(int rows) const;
   // A time that cannot be (not above 0) is passed over.
   void Observe(int rows, double seconds);
-  // Whether it is long ago that a pass had this many rows, or much has changed since.
+  // Whether no pass had this many rows yet, or only long ago, or much has changed since.
   bool Stale(int rows) const;
 
  private:
@@ -39,7 +39,7 @@ class PassCost {
   std::vector<double> log_levels_;  // [rows - 1], as observed
   std::vector<double> seconds_;     // [rows - 1], the nearest that never falls
   std::vector<double> hearsay_;     // [rows - 1]: how far others moved the level since it was seen
-  std::vector<int64_t> last_seen_;  // [rows - 1]: the pass that had so many; 0: the measurement
+  std::vector<int64_t> last_seen_;  // [rows - 1]: the pass that had so many; 0: none
   std::vector<Pool> pools_;         // scratch of Fit
   int64_t passes_ = 0;
 };

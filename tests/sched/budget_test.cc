@@ -245,7 +245,10 @@ TEST(WorthAsking, WhatHasToBeReadFirstMustBeEarnedBack) {
   budget.SetDrafterCost(budget.DrafterId("draft_model"), 0.2, 0.05);
   SequenceBudget sequence(budget, {}, {"draft_model"}, 0);
   sequence.DraftLimits(1, 16, 16);
+  // A single step says little: only there the free drafters may be silent.
   sequence.ExpectStart(0, 100, 1, 1000);
+  EXPECT_FALSE(sequence.WorthAsking(0, {}, 1).worth);
+  for (int i = 0; i < 4; ++i) sequence.WorthAsking(0, {}, 1);
   EXPECT_TRUE(sequence.WorthAsking(0, {}, 1).worth);
   sequence.ExpectStart(0, 100, 1, 4);
   EXPECT_FALSE(sequence.WorthAsking(0, {}, 1).worth) << "only 4 tokens are to come";

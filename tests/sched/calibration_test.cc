@@ -32,7 +32,10 @@ TEST(Calibration, CorrectsADrafterThatBelievesTooMuch) {
   EXPECT_NEAR(calibration.Acceptance(0, 1, 0.9f), 0.3f, 0.1f);
   EXPECT_NEAR(calibration.Acceptance(0, 1, kAny), 0.3f, 0.1f);
   EXPECT_NEAR(calibration.Acceptance(0, 1, 0.2f), 0.2f, 1e-3) << "other beliefs are not touched";
-  EXPECT_NEAR(calibration.Acceptance(0, 5, 0.9f), 0.9f, 1e-3) << "nor are other depths";
+  EXPECT_NEAR(calibration.Acceptance(0, 5, 0.9f), 0.3f, 0.1f) << "what was not reached is alike";
+  Teach(calibration, 100, 5, 0.9f, 8);
+  EXPECT_NEAR(calibration.Acceptance(0, 5, 0.9f), 0.8f, 0.1f);
+  EXPECT_NEAR(calibration.Acceptance(0, 1, 0.9f), 0.3f, 0.1f);
 }
 
 TEST(Calibration, ANewSequenceBeginsWithWhatOthersSaw) {
@@ -52,10 +55,21 @@ TEST(Calibration, FollowsATextThatChangesItsKind) {
   Calibration calibration(shared, {0}, 0);
   Teach(calibration, 300, 1, 0.9f, 10);
   EXPECT_GT(calibration.Acceptance(0, 1, 0.9f), 0.95f);
-  Teach(calibration, 40, 1, 0.9f, 0);
+  Teach(calibration, 100, 1, 0.9f, 0);
   EXPECT_LT(calibration.Acceptance(0, 1, 0.9f), 0.5f);
-  Teach(calibration, 40, 1, 0.9f, 10);
+  Teach(calibration, 100, 1, 0.9f, 10);
   EXPECT_GT(calibration.Acceptance(0, 1, 0.9f), 0.5f);
+}
+
+TEST(Calibration, DoubtLetsItLearnAfresh) {
+  SharedCalibration shared;
+  Calibration calibration(shared, {0}, 0);
+  Teach(calibration, 300, 1, 0.9f, 10);
+  Calibration other(shared, {0}, 0);
+  Teach(other, 300, 1, 0.9f, 0);
+  const float before = other.Acceptance(0, 1, 0.9f);
+  other.Doubt(0);
+  EXPECT_GT(other.Acceptance(0, 1, 0.9f), before + 0.05f);
 }
 
 TEST(Calibration, ClassesOfTemperature) {

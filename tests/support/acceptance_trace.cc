@@ -78,6 +78,11 @@ AcceptanceTrace Joined(const AcceptanceTrace& first, const AcceptanceTrace& then
     const auto size = std::min<std::ptrdiff_t>(count, part->positions.size());
     joined.positions.insert(joined.positions.end(), part->positions.begin(),
                             part->positions.begin() + size);
+    // The last answer is cut short.
+    for (std::ptrdiff_t i = 1; i <= size; ++i) {
+      int& left = joined.positions[joined.positions.size() - i].tokens_left;
+      left = std::min(left, static_cast<int>(i));
+    }
   }
   return joined;
 }

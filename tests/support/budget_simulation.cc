@@ -193,12 +193,13 @@ SimulationResult SimulateBudget(const AcceptanceTrace& trace, const SimulatedMac
     int own = 0;
     for (size_t drafter = 0; drafter < names.size() && limits.max_nodes > 0; ++drafter) {
       float least = 0;
+      int most = std::min(limits.max_nodes, limits.max_depth);
       if (HasModel(trace, drafter)) {
         const auto ask = sequence.WorthAsking(static_cast<int>(drafter), tree, 1);
         if (!ask.worth) continue;
         least = ask.min_path_probability;
+        most = std::min(most, ask.max_depth);
       }
-      const int most = std::min(limits.max_nodes, limits.max_depth);
       DraftTree chain = ChainAt(trace, at, static_cast<uint8_t>(drafter), most);
       int passes = 0;
       float path = 1;

@@ -1,0 +1,174 @@
+// Of SequenceBudget: which drafters with a model of their own are asked. Their passes cost
+// something whatever comes of them, and what they were not asked about they have to read later.
+#include <algorithm>
+
+#include "sched/budget.h"
+
+namespace hunch {
+namespace {
+
+// Asking must promise this much more than doing without; of a drafter that keeps up, less.
+constexpr double kAskingMargin = 1.05;
+constexpr double kStayingMargin = 1.0;
+// Passes that a sure drafter may make, of those that it is expected to be worth.
+constexpr int kTrustInBelief = 3;
+constexpr int kLongestChain = 16;
+// Over which what a model missed while it was not asked is spread.
+constexpr double kStepsPerReading = 3;
+// Missed savings that make the reading worth it in any case, in terms of what it costs.
+constexpr double kSureReturn = 4;
+constexpr int kStepsToWeigh = 4;  // before a prompt is read
+// Probes of a drafter that does not pay: their time, of what plain decoding takes, beyond the first
+// so many plain steps' worth; steps between them.
+constexpr double kProbeShare = 0.02;
+constexpr double kProbesAtFirst = 0.5;
+constexpr int kNextProbe = 4, kLastProbe = 256;
+// A probe goes on while it is this sure: two right guesses say more than one.
+constexpr float kProbePath = 0.6f;
+constexpr int kProbeDepth = 2;
+
+}  // namespace
+
+void SequenceBudget::ExpectStart(int drafter, int prompt_tokens, int output_tokens,
+                                 int tokens_left) {
+  Asking& asking = asking_[drafter];
+  asking.unread = prompt_tokens + output_tokens;
+  asking.tokens_ahead = std::min(tokens_left, std::max(output_tokens, kShortAnswer));
+}
+
+SequenceBudget::Promise SequenceBudget::PromiseOf(int drafter, const DraftTree& so_far,
+                                                  int base_rows) {
+  ranked_.RankCalibrated(so_far, calibration_);
+  const NodeCount without = ranked_.Best(shared_.cost_, base_rows, spent_, limits_.max_nodes);
+  covered_.assign(covered_.size(), 0);
+  for (int i = 0; i < without.nodes; ++i) {
+    const int node = ranked_.order()[i];
+    covered_[std::min(ranked_.depth(node), kMostDepth)] += ranked_.path_probability(node);
+  }
+  // A chain of the drafter's on top. Guesses that come easily come easily to all: of two chances of
+  // reaching a depth the larger one counts, not their sum.
+  const Asking& asking = asking_[drafter];
+  const double pass = shared_.PassGuess(asking.id);
+  Promise best = {without.rate, without.rate, base_rows + without.tokens, 0, without.nodes == 0};
+  double tokens = without.tokens;
+  double path = 1;
+  for (int k = 1; k <= std::min(limits_.max_depth, kLongestChain); ++k) {
+    path *= calibration_.Acceptance(drafter, k, AcceptanceTable::kAnyBelief);
+    tokens += std::max(0.0, path - covered_[k]);
+    const double seconds = shared_.PassSeconds(base_rows + without.nodes + k) + spent_ + k * pass;
+    const double rate = (base_rows + tokens) / seconds;
+    if (rate > best.rate) best = {without.rate, rate, base_rows + tokens, k, best.others_silent};
+  }
+  return best;
+}
+
+// Whether what a drafter's model has to read before its first guess is worth it.
+bool SequenceBudget::EarnsItsReading(Asking& asking, const Promise& promise) const {
+  asking.missed += promise.saving();
+  ++asking.weighed;
+  const double reading = shared_.ReadingGuess(asking.id, asking.unread);
+  // As with skis, to be rented or bought: surely once it would have paid, had it been read earlier.
+  if (asking.missed >= kSureReturn * reading) return true;
+  if (asking.started) {
+    // What came while it was not asked. Earlier if it pays even in this step and a few like it.
+    const double seconds = promise.tokens / promise.rate + reading / kStepsPerReading;
+    return promise.tokens / seconds >= kAskingMargin * promise.rate_without;
+  }
+  // The prompt: a short answer's worth is taken on trust, after a few steps: in a single one the
+  // free drafters may just be silent.
+  const double saving = asking.missed / asking.weighed / promise.tokens;
+  return asking.weighed >= kStepsToWeigh && saving * asking.tokens_ahead >= reading;
+}
+
+// Probes are bounded by their time, since a model that was not asked has much to read; and they get
+// rarer while they fail.
+bool SequenceBudget::MayProbe(Asking& asking, int base_rows) {
+  if (!asking.started || asking.wait > 0) return false;
+  const double cost = shared_.PassGuess(asking.id) +
+                      shared_.ReadingGuess(asking.id, asking.unread) +
+                      shared_.PassSeconds(base_rows + 1) - shared_.PassSeconds(base_rows);
+  const double plain = shared_.PassSeconds(base_rows);
+  if (probe_seconds_ + cost > kProbeShare * plain_seconds_ + kProbesAtFirst * plain) return false;
+  probe_seconds_ += cost;
+  return true;
+}
+
+SequenceBudget::Ask SequenceBudget::WorthAsking(int drafter, const DraftTree& so_far,
+                                                int base_rows) {
+  if (options_.policy != Policy::kGoodput)
+    return {so_far.size() < limits_.max_nodes, 0, limits_.max_depth};
+  if (limits_.max_nodes == 0 || guard_.holds()) return {false, 1, 0};
+  Asking& asking = asking_[drafter];
+  const Promise promise = PromiseOf(drafter, so_far, base_rows);
+  const double pass = shared_.PassGuess(asking.id);
+  const bool earned = EarnsItsReading(asking, promise);
+  // One that keeps up is let go later than one that does not is taken up.
+  const bool keeps_up = shared_.ReadingGuess(asking.id, asking.unread) == 0;
+  const double margin = keeps_up ? kStayingMargin : kAskingMargin;
+  if (promise.passes == 0 || promise.rate < margin * promise.rate_without || !earned) {
+    if (!promise.others_silent || !MayProbe(asking, base_rows)) return {false, 1, 0};
+    asking.probed = true;
+    ++probes_;
+    spent_ += pass;
+    return {true, kProbePath, std::min(limits_.max_depth, kProbeDepth)};
+  }
+  spent_ += promise.passes * pass;
+  // One more pass brings a token with the probability that all so far are right and this one too;
+  // its time could have brought others.
+  const int rows = base_rows + promise.passes;
+  const double row = shared_.PassSeconds(rows + 1) - shared_.PassSeconds(rows);
+  const double gain = calibration_.Acceptance(drafter, promise.passes, AcceptanceTable::kAnyBelief);
+  return {true, static_cast<float>(std::min(0.95, promise.rate * (pass + row) / gain)),
+          std::min(limits_.max_depth, kTrustInBelief * promise.passes)};
+}
+
+// Returns what guessing cost this step, less what reading the prompt took: that is spent once, and
+// was weighed before.
+double SequenceBudget::LearnDrafters(std::span<const TokenId> new_tokens,
+                                     std::span<const DrafterWork> work) {
+  constexpr int kRowsOfAPass = 256;  // in which a prompt is read, about
+  double seconds = 0;
+  for (size_t drafter = 0; drafter < asking_.size(); ++drafter) {
+    Asking& asking = asking_[drafter];
+    const DrafterWork done = drafter < work.size() ? work[drafter] : DrafterWork{};
+    if (done.passes == 0) {
+      if (done.seconds > 0) shared_.ObserveDrafter(asking.id, done);
+      seconds += done.seconds;
+      if (asking.started) asking.unread += static_cast<int>(new_tokens.size());
+      asking.wait = std::max(asking.wait - 1, 0);
+      continue;
+    }
+    if (asking.started) {
+      const double reading = shared_.ReadingGuess(asking.id, asking.unread);
+      shared_.ObserveDrafter(asking.id, {done.seconds - reading, done.passes});
+      seconds += done.seconds;
+    } else if (asking.unread > 0 && shared_.DraftPassSeconds(asking.id) > 0) {
+      const int guessing = std::max(done.passes - asking.unread / kRowsOfAPass, 1);
+      const double own = guessing * shared_.DraftPassSeconds(asking.id);
+      shared_.ObserveReading(asking.id, done.seconds - own, asking.unread);
+      seconds += own;
+    }
+    asking.started = true;
+    asking.missed = 0;
+    asking.weighed = 0;
+    // It has read its own right guesses, all but the last.
+    asking.unread = static_cast<int>(new_tokens.size()) - std::max(asking.right - 1, 0);
+    if (asking.probed) JudgeProbe(static_cast<int>(drafter));
+  }
+  return seconds;
+}
+
+void SequenceBudget::JudgeProbe(int drafter) {
+  Asking& asking = asking_[drafter];
+  asking.probed = false;
+  if (asking.right > 0) {
+    calibration_.Doubt(drafter);
+    asking.wait = kNextProbe;
+    asking.next_wait = 2 * kNextProbe;
+  } else {
+    asking.wait = asking.next_wait;
+    asking.next_wait = std::min(2 * asking.next_wait, kLastProbe);
+  }
+}
+
+}  // namespace hunch
