@@ -20,10 +20,12 @@ constexpr unsigned Bit(Subcommand subcommand) { return 1u << static_cast<int>(su
 constexpr unsigned kRun = Bit(Subcommand::kRun);
 constexpr unsigned kBench = Bit(Subcommand::kBench);
 constexpr unsigned kRows = Bit(Subcommand::kBenchRows);
+constexpr unsigned kNgram = Bit(Subcommand::kNgramBuild);
+constexpr unsigned kVocab = Bit(Subcommand::kVocabCount);
 constexpr unsigned kInspect = Bit(Subcommand::kInspect);
 constexpr unsigned kTokens = Bit(Subcommand::kTokenize) | Bit(Subcommand::kDetokenize);
 constexpr unsigned kGenerate = kRun | kBench | Bit(Subcommand::kDemo);
-constexpr unsigned kAll = kGenerate | kRows | kTokens | kInspect;
+constexpr unsigned kAll = kGenerate | kRows | kNgram | kVocab | kTokens | kInspect;
 
 Error Wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -182,6 +184,10 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view) -> Status { f.raw = true; return Ok{}; }},
   {"--system", "", "TEXT", "", "system message of the chat (not with --raw)", FlagGroup::kInput, kGenerate,
    [](Flags& f, std::string_view v) -> Status { f.system = v; return Ok{}; }},
+  {"--out", "-o", "PATH", "", "the file to write", FlagGroup::kOutput, kNgram | kVocab,
+   [](Flags& f, std::string_view v) { return SetText(v, "path", f.out_file); }},
+  {"--tokens", "", "N", "32768", "how many tokens to keep", FlagGroup::kInput, kVocab,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 1, kNoLimit, f.vocab_tokens); }},
   {"--parse-special", "", "", "", "special tokens in the text become single ids", FlagGroup::kInput, Bit(Subcommand::kTokenize),
    [](Flags& f, std::string_view) -> Status { f.parse_special = true; return Ok{}; }},
 

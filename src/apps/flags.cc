@@ -22,6 +22,8 @@ Words WordsOf(Subcommand subcommand) {
     case Subcommand::kTokenize:
       return {1, "quote a text of several words"};
     case Subcommand::kDetokenize:
+    case Subcommand::kNgramBuild:
+    case Subcommand::kVocabCount:
       return {kAnyNumber, ""};
     case Subcommand::kInspect:
       return {1, "give one model"};

@@ -19,8 +19,18 @@
 
 namespace hunch {
 
-enum class Subcommand { kRun, kBench, kBenchRows, kTokenize, kDetokenize, kInspect, kDemo };
-inline constexpr int kSubcommands = 7;
+enum class Subcommand {
+  kRun,
+  kBench,
+  kBenchRows,
+  kNgramBuild,
+  kVocabCount,
+  kTokenize,
+  kDetokenize,
+  kInspect,
+  kDemo
+};
+inline constexpr int kSubcommands = 9;
 
 struct Flags {
   bool help = false;  // when set, nothing else is meaningful
@@ -55,6 +65,9 @@ struct Flags {
   std::string json_file;    // bench rows; "-": standard output
   std::string svg_file;     // bench rows
   std::string report_file;  // bench, tune
+
+  std::string out_file;      // ngram build, vocab count
+  int vocab_tokens = 32768;  // vocab count
 
   std::vector<std::string> words;  // arguments that are not flags
 

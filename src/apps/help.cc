@@ -61,6 +61,22 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
      "limit.\n",
      "  hunch bench rows --model m.gguf --svg rows.svg\n"
      "  hunch bench rows --model m.gguf --rows 1,4,8 --context 512,4096 --json rows.json\n"},
+    {"ngram build", "FILE...",
+     "a table of what follows what in a corpus, for the method ngram_cache",
+     "Tokenises text files (code, logs, documents: what answers will be like) with the model's "
+     "tokenizer\n"
+     "and counts what follows each 2 to 4 tokens. The table is for every model with that "
+     "vocabulary.\n",
+     "  hunch ngram build --model m.gguf -o src.ngc src/*.cc\n"
+     "  hunch run --model m.gguf --speculative-config '{\"method\": \"ngram_cache+suffix\", "
+     "\"ngram_cache\": \"src.ngc\"}' -f p.txt\n"},
+    {"vocab count", "FILE...",
+     "the most frequent tokens of a corpus, to cut a draft model's output to",
+     "Writes a list of token ids for \"draft_vocab\" of --speculative-config: the draft model then "
+     "computes\n"
+     "logits of these tokens only (FR-Spec, arXiv 2502.14856). Its guesses cost less; the text is "
+     "the same.\n",
+     "  hunch vocab count --model m.gguf -o frequent.txt --tokens 32768 corpus/*.txt\n"},
     {"tokenize", "[TEXT]", "text to token ids",
      "Lists the tokens of TEXT or of standard input. With --json it reads lines\n"
      "{\"text\": ..., \"parse_special\": true|false} and answers a line {\"ids\": [...]} for "

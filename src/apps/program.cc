@@ -18,6 +18,10 @@ Result<int> Call(Subcommand subcommand, const Flags& flags, Context& context) {
       return BenchRowsCommand(flags, context);
     case Subcommand::kTokenize:
       return TokenizeCommand(flags, context);
+    case Subcommand::kNgramBuild:
+      return NgramBuildCommand(flags, context);
+    case Subcommand::kVocabCount:
+      return VocabCountCommand(flags, context);
     case Subcommand::kDetokenize:
       return DetokenizeCommand(flags, context);
     case Subcommand::kInspect:
@@ -85,15 +89,17 @@ int RunProgram(std::span<const std::string> arguments, Context& context) {
     console.out << "hunch " << kVersion << '\n';
     return kExitOk;
   }
+  if (arguments.size() > 1) {
+    if (const auto two_words = FindSubcommand(first + ' ' + arguments[1])) {
+      return RunSubcommand(*two_words, arguments.subspan(2), context);
+    }
+  }
   const std::optional<Subcommand> subcommand = FindSubcommand(first);
   if (!subcommand) {
     console.err << OneLine(fmt::format("hunch: unknown {} '{}'; see hunch --help",
                                        first.starts_with('-') ? "flag" : "subcommand", first))
                 << '\n';
     return kExitUsage;
-  }
-  if (subcommand == Subcommand::kBench && arguments.size() > 1 && arguments[1] == "rows") {
-    return RunSubcommand(Subcommand::kBenchRows, arguments.subspan(2), context);
   }
   return RunSubcommand(*subcommand, arguments.subspan(1), context);
 }

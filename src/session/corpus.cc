@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "draft/ngram_cache_builder.h"
+#include "model/token_list.h"
+
 namespace hunch {
 namespace {
 
@@ -14,6 +17,10 @@ constexpr size_t kPiece = 1 << 20;
 
 Error CannotRead(const std::string& path, std::string_view why) {
   return {ErrorCode::kNotFound, fmt::format("{}: {}", path, why)};
+}
+
+Error CannotWrite(const std::string& path) {
+  return {ErrorCode::kIo, fmt::format("{}: cannot be written: {}", path, std::strerror(errno))};
 }
 
 uint64_t Mixed(uint64_t hash, std::string_view bytes) {
@@ -75,6 +82,42 @@ Result<CorpusCount> ReadCorpus(const Tokenizer& tokenizer, std::span<const std::
       if (length > 0 && !use(length)) return Error{ErrorCode::kInternal, "stopped"};
     }
   }
+  return count;
+}
+
+Result<CorpusCount> BuildNgramFile(const std::string& model, std::span<const std::string> files,
+                                   const std::string& out, const OnCorpus& on_corpus) {
+  HUNCH_ASSIGN_OR_RETURN(const auto file, GgufFile::Open(model));
+  HUNCH_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(*file));
+  NgramCacheBuilder builder;
+  HUNCH_ASSIGN_OR_RETURN(const CorpusCount count,
+                         ReadCorpus(*tokenizer, files, on_corpus,
+                                    [&](std::span<const TokenId> text) { builder.Add(text); }));
+  HUNCH_RETURN_IF_ERROR(builder.Write(out, VocabularyIdOf(*tokenizer)));
+  return count;
+}
+
+Result<CorpusCount> WriteFrequentTokens(const std::string& model,
+                                        std::span<const std::string> files, int size,
+                                        const std::string& out, const OnCorpus& on_corpus) {
+  HUNCH_ASSIGN_OR_RETURN(const auto file, GgufFile::Open(model));
+  HUNCH_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(*file));
+  std::vector<int64_t> counts(tokenizer->vocab_size());
+  HUNCH_ASSIGN_OR_RETURN(const CorpusCount count, ReadCorpus(*tokenizer, files, on_corpus,
+                                                             [&](std::span<const TokenId> text) {
+                                                               for (const TokenId token : text)
+                                                                 ++counts[token];
+                                                             }));
+  const std::vector<TokenId> tokens = MostFrequentTokens(counts, size, tokenizer->end_tokens());
+  const std::string temporary = out + ".tmp";
+  {
+    std::ofstream stream(temporary, std::ios::binary);
+    stream << TokenListText(tokens, tokenizer->vocab_size());
+    if (!stream.flush()) return CannotWrite(out);
+  }
+  std::error_code error;
+  std::filesystem::rename(temporary, out, error);
+  if (error) return CannotWrite(out);
   return count;
 }
 

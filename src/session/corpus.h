@@ -32,6 +32,15 @@ Result<CorpusCount> ReadCorpus(const Tokenizer& tokenizer, std::span<const std::
                                const OnCorpus& on_corpus,
                                const std::function<void(std::span<const TokenId>)>& on_text);
 
+// Writes an n-gram table (ngram_table.h) of the files' texts, in the tokens of the model at
+// `model`.
+Result<CorpusCount> BuildNgramFile(const std::string& model, std::span<const std::string> files,
+                                   const std::string& out, const OnCorpus& on_corpus);
+// Writes the `size` most frequent tokens of the files (token_list.h), end tokens among them.
+Result<CorpusCount> WriteFrequentTokens(const std::string& model,
+                                        std::span<const std::string> files, int size,
+                                        const std::string& out, const OnCorpus& on_corpus);
+
 }  // namespace hunch
 
 #endif  // HUNCH_SESSION_CORPUS_H_

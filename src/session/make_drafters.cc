@@ -5,9 +5,11 @@
 #include <algorithm>
 
 #include "base/isa.h"
+#include "draft/lookahead.h"
 #include "draft/ngram.h"
 #include "draft/ngram_cache.h"
 #include "draft/suffix.h"
+#include "draft/token_recycling.h"
 
 namespace hunch {
 namespace {
@@ -18,11 +20,15 @@ int LookaheadNodes(const SpeculativeConfig& config) {
       64, (config.lookahead_window + config.lookahead_guesses) * (config.lookahead_ngram - 1));
 }
 
+LookaheadOptions LookaheadOptionsOf(const SpeculativeConfig& config) {
+  return {config.lookahead_window, config.lookahead_ngram, config.lookahead_guesses};
+}
+
 // What `auto` stands for: the drafters that learn from the text at hand, and a draft model where
 // there is one.
 std::vector<DrafterKind> KindsOf(const SpeculativeConfig& config) {
   if (!config.method.automatic()) return config.method.drafters();
-  std::vector<DrafterKind> kinds = {DrafterKind::kSuffix};
+  std::vector<DrafterKind> kinds = {DrafterKind::kSuffix, DrafterKind::kTokenRecycling};
   if (config.UsesDraftModel()) kinds.push_back(DrafterKind::kDraftModel);
   return kinds;
 }
@@ -65,10 +71,13 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(DrafterKind kind, const Speculative
       return drafter;
     }
     case DrafterKind::kTokenRecycling:
+      return std::unique_ptr<Drafter>(std::make_unique<TokenRecyclingDrafter>(
+          shared == nullptr ? nullptr : shared->successors));
     case DrafterKind::kLookahead:
-      break;
+      return std::unique_ptr<Drafter>(
+          std::make_unique<LookaheadDrafter>(LookaheadOptionsOf(config)));
   }
-  return Error{ErrorCode::kUnsupported, "not yet"};
+  return Error{ErrorCode::kInternal, "a drafter of no kind"};
 }
 
 }  // namespace
@@ -76,6 +85,7 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(DrafterKind kind, const Speculative
 Result<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(const SpeculativeConfig& config,
                                                            const DraftParts& parts) {
   HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(config));
+  HUNCH_RETURN_IF_ERROR(LookaheadDrafter::Validate(LookaheadOptionsOf(config)));
   std::vector<std::unique_ptr<Drafter>> drafters;
   for (const DrafterKind kind : KindsOf(config)) {
     HUNCH_ASSIGN_OR_RETURN(drafters.emplace_back(), MakeDrafter(kind, config, parts));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "draft/token_recycling.h"
+
 namespace hunch {
 
 SharedStores::Set& SharedStores::For(const std::string& salt) {
@@ -12,7 +14,8 @@ SharedStores::Set& SharedStores::For(const std::string& salt) {
     sets_.splice(sets_.begin(), sets_, found);
   } else {
     if (sets_.size() == kMostSalts) sets_.pop_back();
-    sets_.push_front({salt, std::make_shared<SuffixStore>()});
+    sets_.push_front({salt, std::make_shared<SuffixStore>(),
+                      std::make_shared<SuccessorTable>(TokenRecyclingDrafter::kRowContexts)});
   }
   return sets_.front();
 }

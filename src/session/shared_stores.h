@@ -13,6 +13,7 @@
 #include <string>
 
 #include "draft/ngram_table.h"
+#include "draft/successor_table.h"
 #include "draft/suffix_store.h"
 #include "session/corpus.h"
 
@@ -25,6 +26,7 @@ class SharedStores {
   struct Set {
     std::string salt;
     std::shared_ptr<SuffixStore> suffix;
+    std::shared_ptr<SuccessorTable> successors;
   };
 
   void SetVocabulary(const VocabularyId& vocabulary) { vocabulary_ = vocabulary; }

@@ -6,14 +6,18 @@
 #include <random>
 
 #include "draft/draft_model.h"
+#include "draft/lookahead.h"
 #include "draft/ngram.h"
+#include "draft/ngram_cache.h"
 #include "draft/suffix.h"
+#include "draft/token_recycling.h"
 #include "support/fake_drafters.h"
 
 namespace hunch {
 
 std::vector<std::string> LosslessDrafters() {
-  return {"ngram", "suffix", "draft_model", "merged", "self", "scripted", "random", "adversarial"};
+  return {"ngram",      "suffix", "cache", "token_recycling", "lookahead", "draft_model",
+          "draft_tree", "merged", "self",        "scripted",        "random",    "adversarial"};
 }
 
 std::vector<std::string> LosslessControls() {
@@ -82,11 +86,13 @@ LosslessRun LosslessCell::Run(const Plan& plan, DrafterList drafters) const {
                                    .kv_blocks = subject_.kv_blocks,
                                    .end_tokens = plan.end_tokens});
   LosslessRun run;
+  // Fewer than the window and the guesses have would starve it.
+  const int guesses = drafter_ == "lookahead" ? 8 : kGuesses;
   EngineRequest request;
   request.prompt = subject_.prompt;
   request.params = plan.params;
   request.drafters = std::move(drafters);
-  request.budget = {.policy = Policy::kFixed, .fixed_nodes = kGuesses};
+  request.budget = {.policy = Policy::kFixed, .fixed_nodes = guesses};
   request.filter = [&](const CommittedToken& token) {
     run.choices.push_back(token.choice);
     run.guessed.push_back(token.guessed);
@@ -107,10 +113,12 @@ LosslessCell::DrafterList LosslessCell::MakeDrafters(const Plan& plan, const Los
                                                      uint64_t seed) {
   std::vector<TokenId> whole = subject_.prompt;
   whole.insert(whole.end(), plain.output.begin(), plain.output.end());
+  const int branches = drafter_ == "draft_tree" ? 2 : 1;
   const auto model = [&](Target& target) {
     draft_pool_ = std::make_unique<BlockPool>(subject_.kv_blocks);
-    return std::make_unique<DraftModel>(target, *draft_pool_, subject_.vocab_size,
-                                        plan.max_model_len, plan.end_tokens);
+    return std::make_unique<DraftModel>(
+        target, *draft_pool_, subject_.vocab_size, plan.max_model_len, plan.end_tokens,
+        DraftModelOptions{.branches = branches, .expand = branches});
   };
   DrafterList drafters;
   if (drafter_ == "ngram" || drafter_ == "merged") {
@@ -119,7 +127,16 @@ LosslessCell::DrafterList LosslessCell::MakeDrafters(const Plan& plan, const Los
   if (drafter_ == "suffix") {
     drafters.push_back(std::make_unique<SuffixDrafter>(plan.max_model_len));
   }
-  if (drafter_ == "draft_model" || drafter_ == "merged") {
+  if (drafter_ == "cache") {
+    drafters.push_back(std::make_unique<NgramCacheDrafter>(plan.max_model_len));
+  }
+  if (drafter_ == "token_recycling" || drafter_ == "merged") {
+    drafters.push_back(std::make_unique<TokenRecyclingDrafter>());
+  }
+  if (drafter_ == "lookahead") {
+    drafters.push_back(std::make_unique<LookaheadDrafter>(LookaheadOptions{3, 3, 2}));
+  }
+  if (drafter_ == "draft_model" || drafter_ == "draft_tree" || drafter_ == "merged") {
     drafters.push_back(model(*subject_.smaller));
   }
   if (drafter_ == "self") drafters.push_back(model(*subject_.draft));

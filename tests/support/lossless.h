@@ -24,7 +24,9 @@ struct Subject {
   std::vector<TokenId> prompt;
 };
 
-// The drafters of the suite, by name: ngram, suffix, draft_model (the smaller one), merged, self,
+// The drafters of the suite, by name: ngram, suffix, cache (ngram_cache), token_recycling,
+// lookahead,
+// draft_model, draft_tree (the smaller one), merged, self,
 // scripted, random, adversarial.
 std::vector<std::string> LosslessDrafters();
 // What is asked of the request besides its temperature: none, penalties, top_p, logit_bias,
