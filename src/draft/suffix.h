@@ -12,8 +12,7 @@
 // Forget. Not thread safe.
 //
 // Memory: SuffixIndex::BytesFor the tokens of prompt and output, up to twice that where it had to
-// grow; with a store 4 bytes more for each
-// token of the output.
+// grow; with a store 4 bytes more for each token of the output.
 #ifndef HUNCH_DRAFT_SUFFIX_H_
 #define HUNCH_DRAFT_SUFFIX_H_
 
