@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "draft/reserve.h"
 
 namespace hunch {
 namespace {
@@ -61,9 +62,10 @@ NgramDrafter::NgramDrafter(const NgramOptions& options, int max_tokens)
     indices_.emplace_back(n);
 }
 
-Status NgramDrafter::Start(std::span<const TokenId> prompt, const SamplingParams&) {
+Status NgramDrafter::Start(std::span<const TokenId> prompt, const SamplingParams& params) {
   Forget();
-  for (NgramIndex& index : indices_) index.Reserve(std::max(max_tokens_, prompt.size()));
+  const size_t tokens = TokensToReserve(max_tokens_, prompt.size(), params);
+  for (NgramIndex& index : indices_) index.Reserve(tokens);
   Index(prompt);
   return Ok{};
 }

@@ -34,8 +34,7 @@ class NgramDrafter : public Drafter {
 
   // kInvalidArgument unless 1 <= min <= max <= kLargestN.
   static Status Validate(const NgramOptions& options);
-  // The options must be valid. max_tokens: of prompt and output together, as many as are reserved
-  // for at Start; a longer sequence is followed too, and then allocates.
+  // The options must be valid. max_tokens: of prompt and output together; see reserve.h.
   explicit NgramDrafter(const NgramOptions& options, int max_tokens = 0);
 
   std::string_view name() const override { return "ngram"; }

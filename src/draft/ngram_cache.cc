@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "draft/reserve.h"
+
 namespace hunch {
 namespace {
 
@@ -16,9 +18,10 @@ NgramCacheDrafter::NgramCacheDrafter(int max_tokens, std::shared_ptr<const Ngram
       table_(std::move(table)),
       own_(NgramTable::kLongest + 1) {}
 
-Status NgramCacheDrafter::Start(std::span<const TokenId> prompt, const SamplingParams&) {
+Status NgramCacheDrafter::Start(std::span<const TokenId> prompt, const SamplingParams& params) {
   Forget();
-  own_.Reserve(std::max(max_tokens_, prompt.size()));
+  const size_t tokens = TokensToReserve(max_tokens_, prompt.size(), params);
+  own_.Reserve(tokens);
   Follow(prompt);
   return Ok{};
 }

@@ -5,8 +5,8 @@
 // the sequence has nothing to say. The corpus knows nothing of the request, so it may be shared.
 // Not thread safe.
 //
-// Memory: SuffixIndex::BytesFor(max_tokens), reserved at Start. A longer sequence is followed too,
-// and then allocates.
+// Memory: SuffixIndex::BytesFor the tokens of prompt and output; up to twice that where it had to
+// grow.
 #ifndef HUNCH_DRAFT_NGRAM_CACHE_H_
 #define HUNCH_DRAFT_NGRAM_CACHE_H_
 
@@ -23,8 +23,8 @@ namespace hunch {
 
 class NgramCacheDrafter : public Drafter {
  public:
-  // max_tokens: of prompt and output together, as many as are reserved for. A null table: only what
-  // is learned from the sequence.
+  // max_tokens: of prompt and output together; see reserve.h. A null table: only what is learned
+  // from the sequence.
   explicit NgramCacheDrafter(int max_tokens, std::shared_ptr<const NgramTable> table = nullptr);
 
   std::string_view name() const override { return "ngram_cache"; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "draft/reserve.h"
+
 namespace hunch {
 namespace {
 
@@ -13,10 +15,11 @@ constexpr int kContexts = 4;  // matches of different length that have a say in 
 SuffixDrafter::SuffixDrafter(int max_tokens, std::shared_ptr<SuffixStore> store)
     : max_tokens_(static_cast<size_t>(std::max(0, max_tokens))), store_(std::move(store)) {}
 
-Status SuffixDrafter::Start(std::span<const TokenId> prompt, const SamplingParams&) {
+Status SuffixDrafter::Start(std::span<const TokenId> prompt, const SamplingParams& params) {
   Forget();
-  own_.Reserve(std::max(max_tokens_, prompt.size()));
-  if (store_ != nullptr) output_.reserve(max_tokens_);
+  const size_t tokens = TokensToReserve(max_tokens_, prompt.size(), params);
+  own_.Reserve(tokens);
+  if (store_ != nullptr) output_.reserve(tokens - prompt.size());
   prompt_ = prompt.size();
   Follow(prompt);
   return Ok{};

@@ -11,8 +11,8 @@
 // request's output is added to it when it is over. Without one nothing of a request is left after
 // Forget. Not thread safe.
 //
-// Memory: SuffixIndex::BytesFor(max_tokens), and 4 bytes a token with a store; all reserved at
-// Start. A longer sequence is followed too, and then allocates.
+// Memory: SuffixIndex::BytesFor the tokens of prompt and output, up to twice that where it had to
+// grow; with a store 4 bytes more for each token of the output.
 #ifndef HUNCH_DRAFT_SUFFIX_H_
 #define HUNCH_DRAFT_SUFFIX_H_
 
@@ -29,7 +29,7 @@ namespace hunch {
 
 class SuffixDrafter : public Drafter {
  public:
-  // max_tokens: of prompt and output together, as many as are reserved for. A null store: none.
+  // max_tokens: of prompt and output together; see reserve.h. A null store: none.
   explicit SuffixDrafter(int max_tokens, std::shared_ptr<SuffixStore> store = nullptr);
 
   std::string_view name() const override { return "suffix"; }
