@@ -125,7 +125,10 @@ SequenceBudget::Limits SequenceBudget::DraftLimits(int base_rows, int max_nodes,
     const int nodes = std::min(max_nodes, ConstantNodes());
     return limits_ = {nodes, std::min(max_depth, nodes)};
   }
-  if (trees_in_a_row_ >= kTreesWithoutPlain && shared_.cost_.Stale(base_rows)) return limits_;
+  // Of a batch's sequences each has trees of its own: none can make a plain pass alone.
+  if (base_rows == 1 && trees_in_a_row_ >= kTreesWithoutPlain && shared_.cost_.Stale(1)) {
+    return limits_;
+  }
   for (const Asking& asking : asking_) spent_ += shared_.drafters_[asking.id].call_seconds;
   if (guard_.holds() && spent_ > kFreeShare * shared_.PassSeconds(base_rows)) return limits_;
   // More than what would pay if every guess was right is of no use.

@@ -97,6 +97,20 @@ TEST(SequenceBudget, APlainPassNowAndThenTellsWhatPlainTakes) {
   EXPECT_LE(plain, 4);
 }
 
+TEST(SequenceBudget, InABatchNobodyWaitsForAPlainPass) {
+  Budget budget = FlatBudget();
+  SequenceBudget sequence(budget, {}, 1, 0);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_GT(sequence.DraftLimits(3, 16, 16).max_nodes, 0) << i;
+    DraftTree tree = Chain(4, 4, 0.95f);
+    const DraftTree raw = tree;
+    sequence.Prune(3, tree);
+    ASSERT_GT(tree.size(), 0) << i;
+    budget.ObservePass(8, 1.0);  // with the others' guesses
+    sequence.Learn(raw, tree.size(), Text(tree.size() + 1), 3 + tree.size(), 1.0, {});
+  }
+}
+
 // The curve says 0.1 a row, really it is 0.2, 0.5 or 1: nodes that seemed to pay do not.
 TEST(SequenceBudget, NeverMuchSlowerWhereTheCurveIsWrong) {
   for (const double factor : {2.0, 5.0, 10.0}) {
