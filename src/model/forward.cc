@@ -23,11 +23,13 @@ Model::Model(std::shared_ptr<const GgufFile> file, ThreadPool& pool, ForwardLimi
 Model::~Model() = default;
 
 Result<std::unique_ptr<Model>> Model::Load(std::shared_ptr<const GgufFile> file, ThreadPool& pool,
-                                           const ForwardLimits& limits) {
+                                           const ForwardLimits& limits, const LoadOptions& load) {
   std::unique_ptr<Model> model(new Model(std::move(file), pool, limits));
   HUNCH_ASSIGN_OR_RETURN(model->config_, ReadModelConfig(*model->file_));
-  HUNCH_ASSIGN_OR_RETURN(model->weights_, LoadWeights(*model->file_, model->config_, pool));
-  HUNCH_ASSIGN_OR_RETURN(model->scratch_, Scratch::Create(model->config_, limits, pool.size()));
+  HUNCH_ASSIGN_OR_RETURN(model->weights_, LoadWeights(*model->file_, model->config_, pool, load));
+  model->kept_tokens_ = load.kept_tokens;
+  HUNCH_ASSIGN_OR_RETURN(model->scratch_, Scratch::Create(model->config_, limits, pool.size(),
+                                                          model->logit_columns()));
   return model;
 }
 
@@ -356,32 +358,39 @@ void ForwardPass::ComputeLogits() {
 void ForwardPass::LogitsAndMaxima(int rows, int share, int shares) {
   constexpr int64_t kPiece = 1024 / kLogitBlock;
   constexpr int64_t kGroupsPerBlock = kLogitBlock / kGroupRows;
-  const int64_t vocab = w_.output.rows();
-  const int64_t blocks = LogitBlocks(vocab);
+  const int64_t columns = w_.output.rows();
+  const int64_t blocks = LogitBlocks(columns);
   const Range mine = Partition(blocks, share, shares);
   for (int64_t begin = mine.begin; begin < mine.end; begin += kPiece) {
     const int64_t end = std::min(begin + kPiece, mine.end);
-    MatMul(w_.output, s_.normed.View(rows), s_.logits, vocab, begin * kGroupsPerBlock,
+    MatMul(w_.output, s_.normed.View(rows), s_.logits, columns, begin * kGroupsPerBlock,
            std::min(end * kGroupsPerBlock, w_.output.groups()));
     const int64_t first = begin * kLogitBlock;
-    const int64_t tokens = std::min(end * kLogitBlock, vocab) - first;
+    const int64_t tokens = std::min(end * kLogitBlock, columns) - first;
     for (int r = 0; r < rows; ++r) {
-      BlockMaxima(s_.logits + r * vocab + first, tokens, s_.maxima + r * blocks + begin);
+      BlockMaxima(s_.logits + r * columns + first, tokens, s_.maxima + r * blocks + begin);
     }
   }
 }
 
+int LogitRows(std::span<const SequenceRows> sequences) {
+  int rows = 0;
+  for (const SequenceRows& sequence : sequences) {
+    rows += std::max(0, static_cast<int>(sequence.tokens.size()) - sequence.logits_from);
+  }
+  return rows;
+}
+
 Logits Model::Forward(std::span<const SequenceRows> sequences, ModelKv& kv,
                       std::span<const HiddenTap> taps) {
-  int rows = 0, logit_rows = 0;
+  int rows = 0;
   for (const SequenceRows& sequence : sequences) {
     const int count = static_cast<int>(sequence.tokens.size());
     HUNCH_CHECK_LE(sequence.rows_before, sequence.logits_from);
     rows += count - sequence.rows_before;
-    logit_rows += std::max(0, count - sequence.logits_from);
   }
   HUNCH_CHECK_LE(rows, limits_.max_rows);
-  HUNCH_CHECK_LE(logit_rows, limits_.max_logit_rows);
+  HUNCH_CHECK_LE(LogitRows(sequences), limits_.max_logit_rows);
   ForwardPass(config_, weights_, *scratch_, pool_, sequences, kv, taps).Run();
   return {scratch_->logits, scratch_->maxima};
 }

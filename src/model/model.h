@@ -50,6 +50,9 @@ struct SequenceRows {
   int rows_before = 0;               // that earlier passes have written; at most logits_from
 };
 
+// Rows of a pass that get logits.
+int LogitRows(std::span<const SequenceRows> sequences);
+
 // A copy of the residual stream: after layer `layer`, or after the final norm when layer == layers.
 struct HiddenTap {
   int layer;
@@ -57,10 +60,11 @@ struct HiddenTap {
 };
 
 // Logits rows, and the largest logit of every 64 of them (row_ops.h), taken while they were in the
-// cache: what the choice of a token looks at first. Valid until the next pass.
+// cache: what the choice of a token looks at first. Valid until the next pass. columns: the
+// vocabulary, or as many tokens of it as were kept at load.
 struct Logits {
-  const float* rows;    // [n][vocab]
-  const float* maxima;  // [n][LogitBlocks(vocab)]
+  const float* rows;    // [n][columns]
+  const float* maxima;  // [n][LogitBlocks(columns)]
 };
 
 struct ForwardLimits {
@@ -70,21 +74,28 @@ struct ForwardLimits {
 
 class Model {
  public:
-  // `file` is kept: an embedding that is not tied is read from it.
+  // `file` is kept: an embedding that is not tied is read from it. `load` is for models that only
+  // guess.
   static Result<std::unique_ptr<Model>> Load(std::shared_ptr<const GgufFile> file, ThreadPool& pool,
-                                             const ForwardLimits& limits);
+                                             const ForwardLimits& limits,
+                                             const LoadOptions& load = {});
   ~Model();
 
   const ModelConfig& config() const { return config_; }
   const ForwardLimits& limits() const { return limits_; }
   const ModelWeights& weights() const { return weights_; }
+  // Columns of a logits row, and the token of each; empty: column i is token i.
+  int logit_columns() const { return static_cast<int>(weights_.output.rows()); }
+  std::span<const TokenId> kept_tokens() const { return kept_tokens_; }
 
   // Logits of the rows that asked for them, in order. CHECKs the limits and that every token is
   // below vocab.
   Logits Forward(std::span<const SequenceRows> sequences, ModelKv& kv,
                  std::span<const HiddenTap> taps = {});
 
-  static uint64_t ScratchBytes(const ModelConfig& config, const ForwardLimits& limits, int threads);
+  // logit_columns: 0 for the whole vocabulary.
+  static uint64_t ScratchBytes(const ModelConfig& config, const ForwardLimits& limits, int threads,
+                               int logit_columns = 0);
 
  private:
   struct Scratch;
@@ -96,6 +107,7 @@ class Model {
   ForwardLimits limits_;
   ModelConfig config_;
   ModelWeights weights_;
+  std::vector<TokenId> kept_tokens_;
   std::unique_ptr<Scratch> scratch_;
 };
 

@@ -74,7 +74,7 @@ bool SpillSpikes(const ActBuffer& acts, int64_t r, ActBuffer& spill) {
 }
 
 size_t Model::Scratch::Layout(std::byte* base, const ModelConfig& c, const ForwardLimits& limits,
-                              int threads) {
+                              int threads, int logit_columns) {
   Carver carver(base);
   const int64_t rows = limits.max_rows;
   carver.Take(x, rows * c.hidden);
@@ -84,8 +84,8 @@ size_t Model::Scratch::Layout(std::byte* base, const ModelConfig& c, const Forwa
   carver.Take(projected, rows * c.hidden);
   carver.Take(up, rows * c.ffn);
   carver.Take(cos_sin, rows * 2 * c.rope_pairs());
-  carver.Take(logits, static_cast<int64_t>(limits.max_logit_rows) * c.vocab);
-  carver.Take(maxima, limits.max_logit_rows * LogitBlocks(c.vocab));
+  carver.Take(logits, static_cast<int64_t>(limits.max_logit_rows) * logit_columns);
+  carver.Take(maxima, limits.max_logit_rows * LogitBlocks(logit_columns));
   carver.Take(normed, limits.max_rows, c.hidden);
   carver.Take(attended, limits.max_rows, c.q_size());
   carver.Take(gated, limits.max_rows, c.ffn);
@@ -100,11 +100,11 @@ size_t Model::Scratch::Layout(std::byte* base, const ModelConfig& c, const Forwa
 
 Result<std::unique_ptr<Model::Scratch>> Model::Scratch::Create(const ModelConfig& config,
                                                                const ForwardLimits& limits,
-                                                               int threads) {
+                                                               int threads, int logit_columns) {
   auto scratch = std::make_unique<Scratch>();
-  const size_t bytes = scratch->Layout(nullptr, config, limits, threads);
+  const size_t bytes = scratch->Layout(nullptr, config, limits, threads, logit_columns);
   HUNCH_ASSIGN_OR_RETURN(scratch->memory, AlignedBuffer::Create(bytes));
-  scratch->Layout(scratch->memory.data(), config, limits, threads);
+  scratch->Layout(scratch->memory.data(), config, limits, threads, logit_columns);
   scratch->spiked.resize(limits.max_rows);
   scratch->rows.reserve(limits.max_rows);
   scratch->views.reserve(limits.max_rows);
@@ -114,8 +114,10 @@ Result<std::unique_ptr<Model::Scratch>> Model::Scratch::Create(const ModelConfig
   return scratch;
 }
 
-uint64_t Model::ScratchBytes(const ModelConfig& config, const ForwardLimits& limits, int threads) {
-  return Scratch().Layout(nullptr, config, limits, threads);
+uint64_t Model::ScratchBytes(const ModelConfig& config, const ForwardLimits& limits, int threads,
+                             int logit_columns) {
+  const int columns = logit_columns > 0 ? logit_columns : config.vocab;
+  return Scratch().Layout(nullptr, config, limits, threads, columns);
 }
 
 }  // namespace hunch

@@ -58,10 +58,11 @@ struct AttentionTile {
 
 struct Model::Scratch {
   static Result<std::unique_ptr<Scratch>> Create(const ModelConfig& config,
-                                                 const ForwardLimits& limits, int threads);
+                                                 const ForwardLimits& limits, int threads,
+                                                 int logit_columns);
   // Lays the buffers out from `base` (null: only counts) and returns their size.
   size_t Layout(std::byte* base, const ModelConfig& config, const ForwardLimits& limits,
-                int threads);
+                int threads, int logit_columns);
 
   AlignedBuffer memory;
   float* x = nullptr;              // [max_rows][hidden], the residual stream
@@ -71,8 +72,8 @@ struct Model::Scratch {
   float* projected = nullptr;      // [max_rows][hidden], what a block adds to the residual stream
   float* up = nullptr;             // [max_rows][ffn]
   float* cos_sin = nullptr;        // [max_rows][2 * rope pairs]
-  float* logits = nullptr;         // [max_logit_rows][vocab]
-  float* maxima = nullptr;         // [max_logit_rows][LogitBlocks(vocab)]
+  float* logits = nullptr;         // [max_logit_rows][logit_columns]
+  float* maxima = nullptr;         // [max_logit_rows][LogitBlocks(logit_columns)]
   ActBuffer normed;                // k = hidden
   ActBuffer attended;              // k = q_size
   ActBuffer gated;                 // k = ffn

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/model.h"
+#include "model/wide_rows.h"
 
 namespace hunch {
 
@@ -21,14 +22,20 @@ class Target {
   virtual void MoveSlot(std::span<const int32_t> blocks, int from, int to) = 0;
 };
 
+// The rows of a model that was cut to some tokens at load (LoadOptions::kept_tokens) are as wide as
+// the vocabulary again: who reads them knows tokens by their ids.
 class ModelTarget : public Target {
  public:
   // `model` must outlive the target.
-  ModelTarget(Model& model, ModelKv kv) : model_(model), kv_(std::move(kv)) {}
+  ModelTarget(Model& model, ModelKv kv)
+      : model_(model),
+        kv_(std::move(kv)),
+        wide_(model.kept_tokens(), model.config().vocab, model.limits().max_logit_rows) {}
   int vocab() const override { return model_.config().vocab; }
   const ForwardLimits& limits() const override { return model_.limits(); }
   Logits Forward(std::span<const SequenceRows> sequences) override {
-    return model_.Forward(sequences, kv_);
+    const Logits logits = model_.Forward(sequences, kv_);
+    return model_.kept_tokens().empty() ? logits : wide_.Widen(logits, LogitRows(sequences));
   }
   void MoveSlot(std::span<const int32_t> blocks, int from, int to) override {
     kv_.MoveSlot(blocks, from, to);
@@ -37,6 +44,7 @@ class ModelTarget : public Target {
  private:
   Model& model_;
   ModelKv kv_;
+  WideRows wide_;
 };
 
 }  // namespace hunch

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
+#include "model/shrink.h"
 #include "quant/quant.h"
 
 namespace hunch {
@@ -13,17 +15,22 @@ namespace {
 
 bool IsMatrix(const GgufTensor& tensor) { return tensor.shape.size() > 1; }
 
+bool IsTied(const GgufFile& file) { return file.FindTensor("output.weight") == nullptr; }
+std::string OutputName(const GgufFile& file) {
+  return IsTied(file) ? "token_embd.weight" : "output.weight";
+}
+
 // A matrix in ModelWeights::memory: from a cache line on.
-size_t MemoryOf(const GgufTensor& tensor) {
-  return (PackedMatrix::PackedBytes(tensor.type, tensor.rows(), tensor.columns()) + 63) / 64 * 64;
+size_t MemoryOf(const GgufTensor& tensor, const MatrixForm& form) {
+  return (PackedMatrix::PackedBytes(form.type, form.rows(tensor), tensor.columns()) + 63) / 64 * 64;
 }
 
 // Takes tensors by name and remembers which were taken. Without a pool it only checks them: what it
 // gives is empty, and no data is read. `memory` is where the next matrix goes.
 class Loader {
  public:
-  Loader(const GgufFile& file, ThreadPool* pool, std::byte* memory)
-      : file_(file), pool_(pool), memory_(memory) {}
+  Loader(const GgufFile& file, const LoadOptions& options, ThreadPool* pool, std::byte* memory)
+      : file_(file), options_(options), output_(OutputName(file)), pool_(pool), memory_(memory) {}
 
   Result<std::vector<float>> Vector(const std::string& name, int64_t size) {
     HUNCH_ASSIGN_OR_RETURN(const GgufTensor* tensor, Take(name, size, 1));
@@ -46,13 +53,13 @@ class Loader {
                                name, columns, rows)};
     }
     if (pool_ == nullptr) return PackedMatrix();
-    auto packed = PackedMatrix::Pack(tensor->type, rows, columns, tensor->data, *pool_, memory_,
-                                     [this] { file_.DropPages(); });
+    const MatrixForm form = FormOf(*tensor, name == output_, options_);
+    auto packed = Pack(*tensor, form);
     if (!packed.ok()) {
       return Error{packed.error().code,
                    fmt::format("{}: tensor {}: {}", file_.name(), name, packed.error().message)};
     }
-    memory_ += MemoryOf(*tensor);
+    memory_ += MemoryOf(*tensor, form);
     return packed;
   }
   void Skip(const std::string& name) { taken_.insert(name); }
@@ -69,6 +76,17 @@ class Loader {
   }
 
  private:
+  Result<PackedMatrix> Pack(const GgufTensor& tensor, const MatrixForm& form) {
+    if (!form.changes(tensor)) {
+      return PackedMatrix::Pack(tensor.type, tensor.rows(), tensor.columns(), tensor.data, *pool_,
+                                memory_, [this] { file_.DropPages(); });
+    }
+    HUNCH_ASSIGN_OR_RETURN(const AlignedBuffer shrunk, Shrink(tensor, form, *pool_));
+    file_.DropPages();
+    return PackedMatrix::Pack(form.type, form.rows(tensor), tensor.columns(),
+                              {shrunk.data(), shrunk.size()}, *pool_, memory_);
+  }
+
   Result<const GgufTensor*> Take(const std::string& name, int64_t columns, int64_t rows) {
     const GgufTensor* tensor = file_.FindTensor(name);
     if (tensor == nullptr) {
@@ -85,19 +103,29 @@ class Loader {
   }
 
   const GgufFile& file_;
+  const LoadOptions& options_;
+  const std::string output_;
   ThreadPool* pool_;
   std::byte* memory_;
   std::set<std::string> taken_;
 };
 
-// What the packed matrices take together.
-uint64_t MatrixBytes(const GgufFile& file) {
-  const bool tied = file.FindTensor("output.weight") == nullptr;
-  uint64_t bytes = 0;
+// fn(tensor, form) for every matrix that is packed.
+template <typename Fn>
+void EachMatrix(const GgufFile& file, const LoadOptions& options, Fn&& fn) {
+  const std::string output = OutputName(file);
   for (const GgufTensor& tensor : file.tensors()) {
-    if (tensor.name == "token_embd.weight" && !tied) continue;  // stays in the file
-    if (IsMatrix(tensor)) bytes += MemoryOf(tensor);
+    if (tensor.name == "token_embd.weight" && !IsTied(file)) continue;  // stays in the file
+    if (IsMatrix(tensor)) fn(tensor, FormOf(tensor, tensor.name == output, options));
   }
+}
+
+// What the packed matrices take together.
+uint64_t MatrixBytes(const GgufFile& file, const LoadOptions& options) {
+  uint64_t bytes = 0;
+  EachMatrix(file, options, [&](const GgufTensor& tensor, const MatrixForm& form) {
+    bytes += MemoryOf(tensor, form);
+  });
   return bytes;
 }
 
@@ -124,7 +152,8 @@ Result<LayerWeights> LoadLayer(Loader& loader, const ModelConfig& c, int index) 
   return layer;
 }
 
-Result<ModelWeights> ReadAll(Loader& loader, const GgufFile& file, const ModelConfig& config) {
+Result<ModelWeights> ReadAll(Loader& loader, const GgufFile& file, const ModelConfig& config,
+                             const LoadOptions& options) {
   ModelWeights weights;
   weights.layers.reserve(config.layers);
   for (int index = 0; index < config.layers; ++index) {
@@ -132,10 +161,10 @@ Result<ModelWeights> ReadAll(Loader& loader, const GgufFile& file, const ModelCo
     weights.layers.push_back(std::move(layer));
   }
   HUNCH_ASSIGN_OR_RETURN(weights.output_norm, loader.Vector("output_norm.weight", config.hidden));
-  weights.tied = file.FindTensor("output.weight") == nullptr;
-  HUNCH_ASSIGN_OR_RETURN(weights.output,
-                         loader.Matrix(weights.tied ? "token_embd.weight" : "output.weight",
-                                       config.vocab, config.hidden));
+  const std::string output = OutputName(file);
+  HUNCH_ASSIGN_OR_RETURN(weights.output, loader.Matrix(output, config.vocab, config.hidden));
+  weights.tied = IsTied(file) &&
+                 !FormOf(*file.FindTensor(output), true, options).changes(*file.FindTensor(output));
   if (!weights.tied) {
     weights.embedding = file.FindTensor("token_embd.weight");
     if (weights.embedding->columns() != config.hidden || weights.embedding->shape.size() > 2) {
@@ -161,29 +190,53 @@ void ModelWeights::Embed(int32_t token, float* out) const {
 }
 
 Status CheckWeights(const GgufFile& file, const ModelConfig& config) {
-  Loader loader(file, nullptr, nullptr);
-  const auto weights = ReadAll(loader, file, config);
+  const LoadOptions as_it_is;
+  Loader loader(file, as_it_is, nullptr, nullptr);
+  const auto weights = ReadAll(loader, file, config, as_it_is);
   if (!weights.ok()) return weights.error();
   return Ok{};
 }
 
-Result<ModelWeights> LoadWeights(const GgufFile& file, const ModelConfig& config,
-                                 ThreadPool& pool) {
+Status CheckLoadOptions(const LoadOptions& options, const ModelConfig& config) {
+  TokenId before = -1;
+  for (const TokenId token : options.kept_tokens) {
+    if (token <= before || token >= config.vocab) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("kept tokens must be ascending ids from 0 to {}, each once: {} "
+                               "follows {}",
+                               config.vocab - 1, token, before)};
+    }
+    before = token;
+  }
+  return Ok{};
+}
+
+Result<ModelWeights> LoadWeights(const GgufFile& file, const ModelConfig& config, ThreadPool& pool,
+                                 const LoadOptions& options) {
   // First, so that a damaged file is refused before its good part was repacked.
   HUNCH_RETURN_IF_ERROR(CheckWeights(file, config));
-  HUNCH_ASSIGN_OR_RETURN(AlignedBuffer memory, AlignedBuffer::Create(MatrixBytes(file)));
-  Loader loader(file, &pool, memory.data());
-  HUNCH_ASSIGN_OR_RETURN(ModelWeights weights, ReadAll(loader, file, config));
+  HUNCH_RETURN_IF_ERROR(CheckLoadOptions(options, config));
+  HUNCH_ASSIGN_OR_RETURN(AlignedBuffer memory, AlignedBuffer::Create(MatrixBytes(file, options)));
+  Loader loader(file, options, &pool, memory.data());
+  HUNCH_ASSIGN_OR_RETURN(ModelWeights weights, ReadAll(loader, file, config, options));
   weights.memory = std::move(memory);
   return weights;
 }
 
-uint64_t WeightBytes(const GgufFile& file) {
-  uint64_t bytes = MatrixBytes(file);
+uint64_t WeightBytes(const GgufFile& file, const LoadOptions& options) {
+  uint64_t bytes = MatrixBytes(file, options);
   for (const GgufTensor& tensor : file.tensors()) {
     if (!IsMatrix(tensor)) bytes += tensor.elements() * sizeof(float);
   }
   return bytes;
+}
+
+uint64_t LoadScratchBytes(const GgufFile& file, const LoadOptions& options) {
+  uint64_t most = 0;
+  EachMatrix(file, options, [&](const GgufTensor& tensor, const MatrixForm& form) {
+    if (form.changes(tensor)) most = std::max(most, ShrunkBytes(tensor, form));
+  });
+  return most;
 }
 
 }  // namespace hunch

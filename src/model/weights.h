@@ -9,6 +9,7 @@
 #include "base/thread_pool.h"
 #include "kernels/matmul.h"
 #include "model/config.h"
+#include "seq/types.h"
 #include "weights/gguf.h"
 
 namespace hunch {
@@ -23,16 +24,29 @@ struct LayerWeights {
   PackedMatrix down;                          // [hidden][ffn]
 };
 
+// What a load leaves out, for models that only guess: the target's own text must come from its file
+// as it is.
+struct LoadOptions {
+  // Matrices with more than 4 bits a weight become Q4_0 (their columns must be a multiple of 32:
+  // others stay). The embedding does not: a pass reads a row of it for each token, no more.
+  bool requantize_q4_0 = false;
+  // The rows of the output matrix to keep (FR-Spec, arXiv 2502.14856): token ids, ascending, each
+  // once. A logits row then has as many columns, and column i is token kept_tokens[i]. Empty: all.
+  std::vector<TokenId> kept_tokens;
+
+  bool changes_nothing() const { return !requantize_q4_0 && kept_tokens.empty(); }
+};
+
 struct ModelWeights {
   // All packed matrices, in the order in which a pass reads them: one buffer, so that all but its
   // end lies in huge pages (of the 1.5B's own buffers 15 % did not: 8 % slower at one row).
   AlignedBuffer memory;
   std::vector<LayerWeights> layers;
   std::vector<float> output_norm;  // [hidden]
-  PackedMatrix output;             // [vocab][hidden]; the embedding too when `tied`
+  PackedMatrix output;             // [vocab or kept_tokens][hidden]; the embedding too when `tied`
   bool tied = false;
-  // The embedding when it is not tied: left in the file, since a step reads one row per token of
-  // it.
+  // The embedding when it is not tied, or when the output matrix is not what the file has: left in
+  // the file, since a step reads one row per token of it.
   const GgufTensor* embedding = nullptr;
 
   // out[hidden] = the embedding of a token; token < vocab.
@@ -43,11 +57,17 @@ struct ModelWeights {
 // architecture has no use for, since leaving one out would change the text.
 Status CheckWeights(const GgufFile& file, const ModelConfig& config);
 
-// After CheckWeights. Drops the file's pages as it goes.
-Result<ModelWeights> LoadWeights(const GgufFile& file, const ModelConfig& config, ThreadPool& pool);
+// kInvalidArgument unless kept_tokens are ascending ids below config.vocab.
+Status CheckLoadOptions(const LoadOptions& options, const ModelConfig& config);
 
-// The bytes that LoadWeights will hold, from the header alone.
-uint64_t WeightBytes(const GgufFile& file);
+// Checks weights and options. Drops the file's pages as it goes.
+Result<ModelWeights> LoadWeights(const GgufFile& file, const ModelConfig& config, ThreadPool& pool,
+                                 const LoadOptions& options = {});
+
+// The bytes that LoadWeights will hold, from the header alone. While it runs it needs up to
+// LoadScratchBytes more.
+uint64_t WeightBytes(const GgufFile& file, const LoadOptions& options = {});
+uint64_t LoadScratchBytes(const GgufFile& file, const LoadOptions& options);
 
 }  // namespace hunch
 
