@@ -26,6 +26,8 @@ Result<std::unique_ptr<Llm>> LoadModel(const Flags& flags, const std::string& dr
   HUNCH_RETURN_IF_ERROR(ChooseIsa());
   LlmOptions options = ModelOptions(flags);
   options.draft_model = draft_model;
+  options.draft_quantization = flags.speculation.fields.draft_quantization;
+  options.draft_vocab = flags.speculation.fields.draft_vocab;
   return context.load(options);
 }
 

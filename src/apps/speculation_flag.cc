@@ -12,7 +12,8 @@ namespace hunch {
 namespace {
 
 constexpr std::string_view kKeys =
-    "method, model, num_speculative_tokens, policy, acceptance_warning, prompt_lookup_max, "
+    "method, model, draft_quantization, draft_vocab, num_speculative_tokens, policy, "
+    "acceptance_warning, prompt_lookup_max, "
     "prompt_lookup_min, lookahead_window, lookahead_ngram, lookahead_guesses, ngram_cache, "
     "shared_store, cache_salt, suffix_store";
 
@@ -90,6 +91,8 @@ Status ReadKey(std::string_view key, const Json& value, SpeculationFlag& flag) {
   SpeculativeConfig& fields = flag.fields;
   if (key == "method") return ReadMethod(value, flag.method);
   if (key == "model") return ReadString(key, value, fields.model);
+  if (key == "draft_quantization") return ReadString(key, value, fields.draft_quantization);
+  if (key == "draft_vocab") return ReadString(key, value, fields.draft_vocab);
   if (key == "num_speculative_tokens") return ReadCount(key, value, fields.num_speculative_tokens);
   if (key == "policy") return ReadPolicy(value, fields.policy);
   if (key == "acceptance_warning") return ReadShare(key, value, fields.acceptance_warning);

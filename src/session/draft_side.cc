@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+
+#include "model/token_list.h"
 
 namespace hunch {
 namespace {
@@ -19,6 +22,30 @@ Status CheckVocabularies(const Tokenizer& target, const std::string& target_path
                   target.vocab_size())};
 }
 
+Result<LoadOptions> LoadOptionsOf(const LlmOptions& options, int vocab_size) {
+  LoadOptions load;
+  if (options.draft_quantization == "q4_0") {
+    load.requantize_q4_0 = true;
+  } else if (!options.draft_quantization.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("draft_quantization is '{}': use q4_0, or leave it out",
+                             options.draft_quantization)};
+  }
+  if (options.draft_vocab.empty()) return load;
+  std::ifstream file(options.draft_vocab, std::ios::binary);
+  // A list of a million ids has less than 8 MB.
+  std::string text(size_t{16} << 20, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (file.bad() || !file.eof()) {
+    return Error{ErrorCode::kBadFile,
+                 fmt::format("{}: cannot be read as a token list; `hunch vocab count` writes one",
+                             options.draft_vocab)};
+  }
+  HUNCH_ASSIGN_OR_RETURN(load.kept_tokens, ParseTokenList(text, options.draft_vocab, vocab_size));
+  return load;
+}
+
 }  // namespace
 
 Status DraftSide::Open(const LlmOptions& options, const PlannedModel& target,
@@ -26,7 +53,8 @@ Status DraftSide::Open(const LlmOptions& options, const PlannedModel& target,
   if (options.draft_model.empty()) return Ok{};
   planned_ = target;
   vocab_size_ = tokenizer.vocab_size();
-  own_ = options.draft_model == options.model;
+  HUNCH_ASSIGN_OR_RETURN(planned_.load, LoadOptionsOf(options, vocab_size_));
+  own_ = options.draft_model == options.model && planned_.load.changes_nothing();
   if (own_) return Ok{};
   HUNCH_ASSIGN_OR_RETURN(file_, GgufFile::Open(options.draft_model));
   planned_.file = file_.get();
@@ -42,7 +70,7 @@ Status DraftSide::Load(const LlmOptions& options, const SizedPlan& plan, Model& 
                        ThreadPool& pool) {
   if (planned() == nullptr) return Ok{};
   if (!own_) {
-    HUNCH_ASSIGN_OR_RETURN(model_, Model::Load(file_, pool, kDraftLimits));
+    HUNCH_ASSIGN_OR_RETURN(model_, Model::Load(file_, pool, kDraftLimits, planned_.load));
   }
   Model& model = own_ ? target : *model_;
   HUNCH_ASSIGN_OR_RETURN(

@@ -222,6 +222,8 @@ Status LoadedLlm::SwapSpeculation(const SpeculativeConfig& config) {
   if (config.UsesDraftModel() && !config.model.empty()) {
     LlmOptions options = options_;
     options.draft_model = config.model;
+    options.draft_quantization = config.draft_quantization;
+    options.draft_vocab = config.draft_vocab;
     loaded = std::make_unique<DraftSide>();
     HUNCH_RETURN_IF_ERROR(loaded->Open(options, planned_, *tokenizer_));
     HUNCH_RETURN_IF_ERROR(loaded->LoadBeside(options, max_model_len_, *model_, pool_));

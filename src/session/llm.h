@@ -65,6 +65,8 @@ enum class SpeculationPolicy { kDefault, kGoodput, kFixed, kThreshold };
 struct SpeculativeConfig {
   DraftMethod method;
   std::string model;               // GGUF of the draft model, for draft_model; auto uses it too
+  std::string draft_quantization;  // how it is loaded: LlmOptions
+  std::string draft_vocab;
   int num_speculative_tokens = 0;  // most guesses a step, 1..64; 0: as many as pay
   // Default: fixed when num_speculative_tokens is given, else goodput.
   SpeculationPolicy policy = SpeculationPolicy::kDefault;
@@ -92,8 +94,10 @@ Result<KvType> ParseKvCacheDtype(std::string_view name);
 std::string_view KvCacheDtypeName(KvType type);
 
 struct LlmOptions {
-  std::string model;        // GGUF of the target
-  std::string draft_model;  // "": none. Loaded and checked against the target's vocabulary
+  std::string model;               // GGUF of the target
+  std::string draft_model;         // "": none. Loaded and checked against the target's vocabulary
+  std::string draft_quantization;  // "": as in its file; "q4_0": matrices of more bits become Q4_0
+  std::string draft_vocab;  // file of `hunch vocab count`: its output matrix is cut to these tokens
   int threads = 0;          // 0: what affinity and cgroup quota give
   int max_model_len = 0;    // 0: the model's own context, at most 32768 and what memory allows
   int max_num_seqs = 1;

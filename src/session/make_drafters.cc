@@ -53,7 +53,7 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(DrafterKind kind, const Speculative
   switch (kind) {
     case DrafterKind::kNgram:
       return std::unique_ptr<Drafter>(std::make_unique<NgramDrafter>(
-          NgramOptions{config.prompt_lookup_max, config.prompt_lookup_min}));
+          NgramOptions{config.prompt_lookup_max, config.prompt_lookup_min}, parts.max_model_len));
     case DrafterKind::kSuffix:
       return std::unique_ptr<Drafter>(std::make_unique<SuffixDrafter>(
           parts.max_model_len, shared == nullptr ? nullptr : shared->suffix));

@@ -41,8 +41,10 @@ SizedPlan SizeFor(int max_model_len, const LlmOptions& options, const PlannedMod
     plan.draft_blocks = options.max_num_seqs * BlocksFor(length + DraftModel::kMostRows);
     plan.memory.draft_kv = ModelKv::Bytes(draft->config, kv, plan.draft_blocks);
     if (!draft_shares_weights) {
-      plan.memory.draft_weights = WeightBytes(*draft->file);
-      plan.memory.scratch += Model::ScratchBytes(draft->config, kDraftLimits, threads);
+      plan.memory.draft_weights = WeightBytes(*draft->file, draft->load);
+      plan.memory.scratch += Model::ScratchBytes(draft->config, kDraftLimits, threads,
+                                                 static_cast<int>(draft->load.kept_tokens.size())) +
+                             LoadScratchBytes(*draft->file, draft->load);
     }
   }
   // Measured: 14 MiB for SmolLM2's vocabulary of 49,152, 37 MiB for Qwen's of 151,936; and a slab

@@ -8,8 +8,8 @@
 
 namespace hunch {
 
-// The target verifies at most 64 guesses and the row before them; a draft model needs its last row
-// only.
+// The target verifies at most 64 guesses and the row before them; a draft model
+// grows a tree by a few leaves a pass.
 inline constexpr ForwardLimits kTargetLimits = {.max_rows = 256, .max_logit_rows = 65};
 inline constexpr ForwardLimits kDraftLimits = {.max_rows = 256, .max_logit_rows = 4};
 
@@ -17,6 +17,7 @@ inline constexpr ForwardLimits kDraftLimits = {.max_rows = 256, .max_logit_rows 
 struct PlannedModel {
   const GgufFile* file = nullptr;
   ModelConfig config;
+  LoadOptions load = {};  // of draft models
 };
 
 struct SizedPlan {
