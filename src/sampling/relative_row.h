@@ -33,6 +33,12 @@ class RelativeRow {
   }
   // At most 0; minus infinity or NaN for tokens that cannot be chosen.
   float z(int token) const { return Scale(x_[token]); }
+  // out[n]: z of the tokens from `first` on.
+  void Copy(int first, int n, float* out) const {
+    const float* x = x_ + first;
+    const float max = max_, temperature = temperature_;
+    for (int i = 0; i < n; ++i) out[i] = (x[i] - max) / temperature;
+  }
   // No token of the block has a larger z.
   float block_z(int block) const { return Scale(maxima_[block]); }
   // The block that holds the best token.

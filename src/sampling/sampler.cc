@@ -1,5 +1,6 @@
 #include "sampling/sampler.h"
 
+#include <bit>
 #include <limits>
 #include <utility>
 
@@ -120,19 +121,23 @@ void Sampler::State::FillLaw(std::vector<float>& law) {
     }
     return;
   }
-  const double total = static_cast<double>(relative.mass());
+  const double unit = 0x1p40 / static_cast<double>(relative.mass());
+  // What has no mass has no probability; of the rest, a mass's fraction is not cut off. Written so
+  // that compilers make vectors of it: comparisons as integers, exp being positive.
+  const int32_t least = std::bit_cast<int32_t>(0x1p-40f);
   float exps[RelativeRow::kBlock];
   for (int block = 0; block < relative.blocks(); ++block) {
     if (!(relative.block_z(block) >= kLeastWithMass)) continue;
     const int first = block * RelativeRow::kBlock;
     const int n = relative.block_size(block);
-    for (int i = 0; i < n; ++i) {
-      const float z = relative.z(first + i);
-      exps[i] = z >= kLeastWithMass ? z : -64.0f;  // NaN too
-    }
+    relative.Copy(first, n, exps);
+    for (int i = 0; i < n; ++i) exps[i] = exps[i] > -64.0f ? exps[i] : -64.0f;  // NaN too
     ExpRow(exps, n, exps);
+    float* out = law.data() + first;
     for (int i = 0; i < n; ++i) {
-      law[first + i] = static_cast<float>(static_cast<double>(MassOfExp(exps[i])) / total);
+      const int32_t bits = std::bit_cast<int32_t>(exps[i]);
+      const float exp = std::bit_cast<float>(bits & -int32_t{bits >= least});
+      out[i] = static_cast<float>(static_cast<double>(exp) * unit);
     }
   }
 }

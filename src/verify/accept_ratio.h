@@ -9,7 +9,8 @@
 // place among its siblings, but not for its own probability.)
 //
 // A node that cannot have been drawn from its law (no such law, or probability 0) is passed over.
-// Not thread safe (scratch: two rows of doubles and one of floats); one serves many requests.
+// Not thread safe (scratch: two rows of doubles and one of floats, of the vocabulary); one serves
+// many requests.
 #ifndef HUNCH_VERIFY_ACCEPT_RATIO_H_
 #define HUNCH_VERIFY_ACCEPT_RATIO_H_
 
@@ -41,29 +42,37 @@ class RatioAcceptor {
     Verdict& verdict;
   };
 
+  // What the guess at hand was drawn from: a law less the tokens of earlier siblings, up to a
+  // factor; or, without a law, certain.
+  struct Guess {
+    TokenId token = 0;
+    std::span<const float> law;
+    std::vector<TokenId> taken;  // ascending
+    double total = 1;
+    double probability() const { return law.empty() ? 1.0 : law[token] / total; }
+  };
+
   void AcceptTree(const Step& step);
   void AcceptChain(const Step& step);
   int32_t AcceptChild(const Step& step, int32_t parent);
   bool LoadGuess(const Step& step, int32_t node);
   void LoadTarget(const Step& step, int32_t node);
+  double TargetProbability(TokenId token) const;
+  double Residual(double scale);
+  void TakeResidual(double scale);
   TokenId DrawToken(const Step& step) const;
   static std::span<const TokenId> Prefix(const Step& step, size_t path);
 
-  // A distribution up to a factor.
-  struct Weights {
-    std::vector<double> of;  // [vocab]
-    double total = 0;
-    double at(TokenId token) const { return of[token] / total; }
-    void Sum();
-  };
-  // norm(max(0, scale p - q)); the sum that was normalised away. Where nothing is left, p stays.
-  static double Subtract(double scale, const Weights& q, Weights& p);
-
-  Weights target_;              // what a token must be drawn from, given all that was rejected
-  Weights guess_;               // what the guess at hand was drawn from
-  std::vector<float> law_;      // scratch
-  std::vector<double> accept_;  // of a chain: probability to go on beyond each node
-  std::vector<double> reach_;   // of a chain: see AcceptChain
+  // What a token must be drawn from, given all that was rejected, up to a factor: law_ at first,
+  // then rest_.
+  std::vector<float> law_;    // [vocab]
+  std::vector<double> rest_;  // [vocab]
+  bool rejected_ = false;
+  double total_ = 1;
+  Guess guess_;
+  std::vector<double> residual_;  // [vocab], scratch
+  std::vector<double> accept_;    // of a chain: see AcceptChain
+  std::vector<double> reach_;
 };
 
 }  // namespace hunch

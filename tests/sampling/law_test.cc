@@ -146,7 +146,7 @@ TEST(DrawTest, IsSamplingWithoutReplacement) {
       sampler.Draw({}, kRow, 2, noise, drawn);
       ASSERT_EQ(drawn.size(), 2u);
       ++counts[static_cast<size_t>(drawn[0].token * 8 + drawn[1].token)];
-      ASSERT_EQ(drawn[0].probability, law[static_cast<size_t>(drawn[0].token)]);
+      ASSERT_FLOAT_EQ(drawn[0].probability, law[static_cast<size_t>(drawn[0].token)]);
     }
     EXPECT_LT(ChiSquareOf(counts, expected).Sigmas(), kSigmas);
   }
