@@ -14,74 +14,78 @@ namespace {
 
 constexpr int kBlock = BlockQ4_0::kElements;
 
-// A block that was tried: its scale as f16, its codes 0..15 and what it costs.
-struct Trial {
-  uint16_t d = 0;
-  uint8_t codes[kBlock];
-  float squared_error = std::numeric_limits<float>::infinity();
+// The code of a weight at a scale of 1 / inverse, rounded to nearest; |x * inverse| is below 10.
+int Code(float x, float inverse) {
+  float code = x * inverse + 8.5f;
+  code = code < 0.0f ? 0.0f : code;
+  code = code > 15.0f ? 15.0f : code;
+  return static_cast<int>(code);
+}
+
+// Of the codes that a scale gives, q = code - 8.
+struct Sums {
+  float xq;
+  float qq;
 };
 
-// Codes of x at scale d, rounded to nearest. |x / d| is below 10.
-void Round(const float* x, float d, uint8_t* codes) {
-  const float inverse = 1.0f / d;
-  for (int i = 0; i < kBlock; ++i) {
-    const float code = x[i] * inverse + 8.5f;
-    codes[i] = static_cast<uint8_t>(code < 0.0f ? 0.0f : code > 15.0f ? 15.0f : code);
+// In eight lanes, which the compiler turns into SIMD: a load of 0.5 B weights comes here for each.
+Sums SumsAt(const float* x, float inverse) {
+  constexpr int kLanes = 8;
+  float xq[kLanes] = {}, qq[kLanes] = {};
+  for (int at = 0; at < kBlock; at += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const float q = static_cast<float>(Code(x[at + lane], inverse) - 8);
+      xq[lane] += x[at + lane] * q;
+      qq[lane] += q * q;
+    }
   }
-}
-
-// The scale with the least squared error for these codes; 0 when they are all zero.
-float BestScale(const float* x, const uint8_t* codes) {
-  float xq = 0, qq = 0;
-  for (int i = 0; i < kBlock; ++i) {
-    const float q = static_cast<float>(codes[i] - 8);
-    xq += x[i] * q;
-    qq += q * q;
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int lane = 0; lane < half; ++lane) {
+      xq[lane] += xq[lane + half];
+      qq[lane] += qq[lane + half];
+    }
   }
-  return qq > 0 ? xq / qq : 0.0f;
-}
-
-float SquaredError(const float* x, const Trial& trial) {
-  const float d = F16ToF32(trial.d);
-  float sum = 0;
-  for (int i = 0; i < kBlock; ++i) {
-    const float error = x[i] - d * static_cast<float>(trial.codes[i] - 8);
-    sum += error * error;
-  }
-  return sum;
-}
-
-void KeepBetter(const float* x, Trial& trial, Trial& best) {
-  trial.squared_error = SquaredError(x, trial);
-  if (trial.squared_error < best.squared_error) best = trial;
+  return {xq[0], qq[0]};
 }
 
 // The value of largest magnitude, the first of equals; NaN when one is not finite.
 float Peak(const float* x) {
   float peak = 0;
+  bool finite = true;
   for (int i = 0; i < kBlock; ++i) {
-    if (!std::isfinite(x[i])) return std::numeric_limits<float>::quiet_NaN();
-    if (std::fabs(x[i]) > std::fabs(peak)) peak = x[i];
+    finite &= std::fabs(x[i]) <= std::numeric_limits<float>::max();
+    peak = std::fabs(x[i]) > std::fabs(peak) ? x[i] : peak;
   }
-  return peak;
+  return finite ? peak : std::numeric_limits<float>::quiet_NaN();
 }
 
-Trial BestTrial(const float* x) {
-  Trial best;
-  std::memset(best.codes, 8, sizeof(best.codes));
+// How a block is packed: its scale as f16, and what its codes are made with. Zeros by default.
+struct Choice {
+  uint16_t d = 0;
+  float inverse = 0;
+};
+
+Choice Choose(const float* x) {
+  Choice best;
   const float peak = Peak(x);
-  // So small that the step has no f16, or so large: nothing of the block is kept.
   if (!(std::fabs(peak) >= 0x1p-20f && std::fabs(peak) <= 65000.0f)) return best;
-  // The code that the peak gets, if it were not clamped; -8 is the usual choice.
-  for (const float level : {-8.0f, -7.5f, -8.5f, -7.0f, -9.0f, 7.0f}) {
-    Trial trial;
-    Round(x, peak / level, trial.codes);
-    if (level == -8.0f) {
-      trial.d = F32ToF16(peak / level);
-      KeepBetter(x, trial, best);
-    }
-    trial.d = F32ToF16(BestScale(x, trial.codes));
-    KeepBetter(x, trial, best);
+  // The sum of squared errors is that of the weights less this.
+  float most_explained = -std::numeric_limits<float>::infinity();
+  const auto offer = [&](float scale, const Sums& sums, float inverse) {
+    const uint16_t half = F32ToF16(scale);
+    const float d = F16ToF32(half);
+    const float explained = d * (2 * sums.xq - d * sums.qq);
+    if (!(explained > most_explained)) return;
+    most_explained = explained;
+    best = {half, inverse};
+  };
+  // The code that the peak gets, if it were not clamped; -8 is the usual choice. Then the scale
+  // that is the best for these codes.
+  for (const float level : {-8.0f, -8.5f, -7.25f}) {
+    const float inverse = 1.0f / (peak / level);
+    const Sums sums = SumsAt(x, inverse);
+    if (level == -8.0f) offer(peak / level, sums, inverse);
+    if (sums.qq > 0) offer(sums.xq / sums.qq, sums, inverse);
   }
   return best;
 }
@@ -91,11 +95,15 @@ Trial BestTrial(const float* x) {
 void QuantizeQ4_0(std::span<const float> x, std::span<std::byte> dst) {
   HUNCH_CHECK_EQ(dst.size(), BytesOf(TensorType::kQ4_0, static_cast<int64_t>(x.size())));
   for (size_t at = 0; at < x.size(); at += kBlock) {
-    const Trial best = BestTrial(&x[at]);
+    const Choice choice = Choose(&x[at]);
     BlockQ4_0 block;
-    block.d = {{static_cast<uint8_t>(best.d & 255), static_cast<uint8_t>(best.d >> 8)}};
+    block.d = {{static_cast<uint8_t>(choice.d & 255), static_cast<uint8_t>(choice.d >> 8)}};
     for (int j = 0; j < 16; ++j) {
-      block.qs[j] = static_cast<uint8_t>(best.codes[j] | best.codes[j + 16] << 4);
+      // A block without a scale has an inverse of 0, which no NaN may meet.
+      const bool none = choice.inverse == 0;
+      const int low = none ? 8 : Code(x[at + j], choice.inverse);
+      const int high = none ? 8 : Code(x[at + j + 16], choice.inverse);
+      block.qs[j] = static_cast<uint8_t>(low | high << 4);
     }
     std::memcpy(&dst[at / kBlock * sizeof(block)], &block, sizeof(block));
   }

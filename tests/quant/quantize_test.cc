@@ -53,7 +53,7 @@ TEST_P(QuantizeQ4_0Test, IsNeverWorseThanTheUsualScale) {
     if (block % 5 == 0) x[block % 32] *= 10;  // one that stands out
     const double error = SquaredError(x, RoundTrip(x));
     const double bound = SquaredError(x, Usual(x));
-    EXPECT_LE(error, bound * (1 + 1e-5)) << block;
+    EXPECT_LE(error, bound * (1 + 1e-4)) << block;
     // An eighth of the peak for each weight.
     float peak = 0;
     for (const float value : x) peak = std::max(peak, std::fabs(value));
