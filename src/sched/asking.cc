@@ -17,6 +17,9 @@ constexpr int kLongestChain = 16;
 constexpr double kStepsPerReading = 3;
 // Missed savings that make the reading worth it in any case, in terms of what it costs.
 constexpr double kSureReturn = 4;
+// At most this share of what plain decoding would have taken so far, or so many steps of it.
+constexpr double kReadingShare = 0.05;
+constexpr double kSmallReading = 6;
 constexpr int kStepsToWeigh = 4;  // before a prompt is read
 // Probes of a drafter that does not pay: their time, of what plain decoding takes, beyond the first
 // so many plain steps' worth; steps between them.
@@ -67,6 +70,9 @@ bool SequenceBudget::EarnsItsReading(Asking& asking, const Promise& promise) con
   asking.missed += promise.saving();
   ++asking.weighed;
   const double reading = shared_.ReadingGuess(asking.id, asking.unread);
+  // What is known of it is as old as that is long: no bet may cost more than a little of the whole.
+  const double least = kSmallReading * shared_.PassSeconds(1);
+  if (asking.started && reading > std::max(kReadingShare * plain_seconds_, least)) return false;
   // As with skis, to be rented or bought: surely once it would have paid, had it been read earlier.
   if (asking.missed >= kSureReturn * reading) return true;
   if (asking.started) {

@@ -46,6 +46,26 @@ TEST_P(BudgetSimulation, RegretIsAtMost5PercentAndNeverSlowerThanPlain) {
   EXPECT_LE(sum, 0) << "on the whole it is faster than any constant setting";
 }
 
+// After a long easy text the draft model has hundreds of tokens to read before it is of use: no bet
+// on that may cost more than the rest can bring.
+TEST_P(BudgetSimulation, ALongTextThatBecomesHard) {
+  const auto named = [&](const std::string& name) {
+    for (const AcceptanceTrace& text : texts_) {
+      if (text.name == name) return text;
+    }
+    ADD_FAILURE() << "no " << name;
+    return AcceptanceTrace();
+  };
+  AcceptanceTrace text = Joined(named("code_edit"), named("chat"), 600);
+  for (const char* more : {"question_answering", "chat", "chat_warm"}) {
+    text = Joined(text, named(more), 10000);
+  }
+  const SimulatedMachine machine = Machine();
+  const SimulationResult goodput = SimulateBudget(text, machine, {});
+  const BestConstant best = SimulateBestConstant(text, machine);
+  EXPECT_LE(Share(goodput, best.result), 0.05) << "best " << best.name;
+}
+
 // Passes that vary by 6 %, and one in fifty that takes three times as long.
 TEST_P(BudgetSimulation, TheSameOnANoisyMachine) {
   SimulatedMachine machine = Machine();
