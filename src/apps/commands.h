@@ -17,6 +17,7 @@ Result<int> RunCommand(const Flags& flags, Context& context);
 Result<int> ChatCommand(const Flags& flags, Context& context);  // run without a prompt
 Result<int> BenchCommand(const Flags& flags, Context& context);
 Result<int> BenchRowsCommand(const Flags& flags, Context& context);
+Result<int> TuneCommand(const Flags& flags, Context& context);
 Result<int> TokenizeCommand(const Flags& flags, Context& context);
 Result<int> DetokenizeCommand(const Flags& flags, Context& context);
 Result<int> InspectCommand(const Flags& flags, Context& context);
