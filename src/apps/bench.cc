@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "apps/bench_html.h"
 #include "apps/bench_report.h"
+#include "apps/bench_run.h"
 #include "apps/commands.h"
 #include "apps/generate.h"
 #include "apps/progress.h"
@@ -59,11 +59,10 @@ class Bench {
     results_.threads = llm_->threads();
     results_.compared = params_.acceptance == AcceptanceRule::kCoupled;
     results_.max_model_len = llm_->max_model_len();
-    for (BenchPrompt& prompt : prompts) HUNCH_RETURN_IF_ERROR(AddPrompt(std::move(prompt)));
-    if (results_.prompts.empty()) {
-      return Wrong(fmt::format("no prompt leaves room for {} tokens in a context of {}",
-                               params_.max_tokens, results_.max_model_len));
-    }
+    HUNCH_ASSIGN_OR_RETURN(EncodedPrompts encoded,
+                           EncodePrompts(*llm_, flags_, params_.max_tokens, std::move(prompts)));
+    results_.prompts = std::move(encoded.prompts);
+    results_.skipped = std::move(encoded.skipped);
     return Ok{};
   }
 
@@ -92,21 +91,6 @@ class Bench {
     return Ok{};
   }
 
-  Status AddPrompt(BenchPrompt prompt) {
-    auto tokens = EncodePrompt(*llm_, flags_, prompt.text);
-    if (!tokens.ok()) {
-      return Error{tokens.error().code,
-                   fmt::format("prompt {}: {}", prompt.id, tokens.error().message)};
-    }
-    const auto room = static_cast<int64_t>(std::max(params_.max_tokens, 1));
-    if (static_cast<int64_t>(tokens->size()) + room > results_.max_model_len) {
-      results_.skipped.push_back(std::move(prompt));
-    } else {
-      results_.prompts.push_back({std::move(prompt), std::move(tokens).value()});
-    }
-    return Ok{};
-  }
-
   // The first requests meet cold pages and caches, which is no method's merit or fault.
   Status WarmUp() {
     SamplingParams params = params_;
@@ -125,15 +109,12 @@ class Bench {
     BenchGroup group{round, prompt, std::vector<BenchSample>(methods)};
     for (size_t turn = 0; turn < methods; ++turn) {
       const size_t method = (turn + static_cast<size_t>(round) + prompt) % methods;
-      const auto begin = std::chrono::steady_clock::now();
-      HUNCH_ASSIGN_OR_RETURN(outputs[method],
-                             llm_->Generate(results_.prompts[prompt].tokens, params_,
-                                            results_.methods[method], KeepGoing()));
-      const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+      HUNCH_ASSIGN_OR_RETURN(TimedAnswer answer,
+                             TimeAnswer(*llm_, results_.prompts[prompt].tokens, params_,
+                                        results_.methods[method], KeepGoing()));
       if (context_.interrupts.Pending() != 0) return false;
-      const RequestOutput& output = outputs[method];
-      group.samples[method] = {wall.count(), output.timings.prefill, output.timings.decode,
-                               static_cast<int64_t>(output.token_ids.size()), output.speculation};
+      group.samples[method] = std::move(answer.sample);
+      outputs[method] = std::move(answer.output);
       progress.Advance(fmt::format("round {}/{}", round + 1, flags_.rounds));
     }
     results_.groups.push_back(std::move(group));
@@ -170,9 +151,7 @@ Result<int> BenchCommand(const Flags& flags, Context& context) {
   std::ostream& err = context.console.err;
   const BenchResults& results = bench.results();
   if (!results.skipped.empty()) {
-    err << fmt::format("skipping {} of {} prompts: too long for a context of {}\n",
-                       results.skipped.size(), results.skipped.size() + results.prompts.size(),
-                       results.max_model_len);
+    err << SkippedLine(results.skipped.size(), results.prompts.size(), results.max_model_len);
   }
   context.interrupts.Arm();
   HUNCH_RETURN_IF_ERROR(bench.Run());

@@ -195,7 +195,7 @@ std::string ShareText(double numerator, double denominator) {
 std::string PassTimesHtml(const std::vector<PassTime>& times) {
   if (times.empty()) return "";
   PlotSeries line = {.label = "a pass", .colour = 1};
-  HtmlTable table = {"Time of a pass by its rows", {"Rows", "ms", "of one row's", "ms a row"}, {}};
+  HtmlTable table = {"Time of a pass by its rows", {"Rows", "ms", "of 1 row", "ms a row"}, {}};
   for (const PassTime& time : times) {
     const double ms = time.seconds * 1e3;
     line.points.push_back(

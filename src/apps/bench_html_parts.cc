@@ -37,7 +37,7 @@ ul.legend { list-style: none; display: flex; flex-wrap: wrap; gap: 2px 14px; pad
 ul.legend svg { width: 28px; height: 10px; vertical-align: middle; margin-right: 5px; }
 .plot { display: block; width: 100%; height: auto; }
 .plot text { font: 12px system-ui, sans-serif; fill: var(--ink); }
-.plot .quiet { fill: var(--quiet); font-size: 11px; }
+.plot .tiny { font-size: 9px; } .plot .quiet { fill: var(--quiet); font-size: 11px; }
 .grid { stroke: var(--edge); stroke-width: 1; } .strong { stroke: var(--quiet); stroke-width: 1; }
 .line { fill: none; stroke-width: 2; } .d1 { stroke-dasharray: 7 3; } .d2 { stroke-dasharray: 2 3; }
 .d3 { stroke-dasharray: 9 3 2 3; }

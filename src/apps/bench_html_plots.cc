@@ -11,9 +11,9 @@ namespace hunch {
 namespace {
 
 // Narrow, so that on a phone the text is nearly as large as it says.
-constexpr double kWidth = 400;
-constexpr double kHeight = 250, kLeft = 46, kRight = 390, kTop = 22, kBottom = 208;
-constexpr size_t kMostLabel = 38;  // characters that have room beside a value
+constexpr double kWidth = 340;
+constexpr double kHeight = 250, kLeft = 46, kRight = 332, kTop = 22, kBottom = 208;
+constexpr size_t kMostLabel = 30;  // characters that have room beside a value
 constexpr int kColours = 8, kDashes = 4;
 
 // Numbers may be anything that a clock gave; coordinates may not.
@@ -180,7 +180,7 @@ std::string PointsPlot(const PlotOptions& options, const std::vector<PlotSeries>
 std::string HeatSvg(const std::string& title, const std::string& columns_label,
                     const std::vector<std::string>& columns, const std::vector<std::string>& rows,
                     const std::vector<std::vector<HeatCell>>& cells) {
-  constexpr double kNames = 62, kCell = 26, kHead = 32;
+  constexpr double kNames = 56, kCell = 26, kHead = 32;
   const double width =
       std::min(44.0, (kWidth - kNames) / static_cast<double>(std::max<size_t>(columns.size(), 1)));
   std::string out = Open(kHead + kCell * static_cast<double>(rows.size()) + 2, title);
@@ -202,7 +202,7 @@ std::string HeatSvg(const std::string& title, const std::string& columns_label,
           left + 1, top + 1, width - 2, kCell - 2, empty ? "empty" : "heat",
           0.08 + 0.92 * std::clamp(Finite(cell.share), 0.0, 1.0), EscapeHtml(cell.hint));
       if (empty) continue;
-      out += Text(left + width / 2, top + 17, "middle", "",
+      out += Text(left + width / 2, top + 17, "middle", width < 24 ? "tiny" : "",
                   fmt::format("{:.0f}", 100 * Finite(cell.share)));
     }
   }

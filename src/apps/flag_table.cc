@@ -24,7 +24,9 @@ constexpr unsigned kNgram = Bit(Subcommand::kNgramBuild);
 constexpr unsigned kVocab = Bit(Subcommand::kVocabCount);
 constexpr unsigned kInspect = Bit(Subcommand::kInspect);
 constexpr unsigned kTokens = Bit(Subcommand::kTokenize) | Bit(Subcommand::kDetokenize);
-constexpr unsigned kGenerate = kRun | kBench | Bit(Subcommand::kDemo);
+constexpr unsigned kTune = Bit(Subcommand::kTune);
+constexpr unsigned kConfigured = kRun | kBench | Bit(Subcommand::kDemo);
+constexpr unsigned kGenerate = kConfigured | kTune;
 constexpr unsigned kAll = kGenerate | kRows | kNgram | kVocab | kTokens | kInspect;
 
 Error Wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
@@ -53,6 +55,7 @@ Status SetKvType(Flags& flags, std::string_view value) {
 
 Status SetSpeculation(Flags& flags, std::string_view value) {
   HUNCH_ASSIGN_OR_RETURN(flags.speculation, ParseSpeculationFlag(value));
+  flags.speculation_given = true;
   return Ok{};
 }
 
@@ -164,12 +167,19 @@ Status SetReportFile(Flags& flags, std::string_view value) {
   return SetText(value, "path", flags.report_file);
 }
 
+Status SetOutFile(Flags& flags, std::string_view value) {
+  if (value == "-") return Wrong("a profile goes to a file; give its path");
+  return SetText(value, "path", flags.out_file);
+}
+
 // clang-format off
 constexpr auto kTable = std::to_array<FlagSpec>({
   {"--model", "", "PATH", "", "GGUF file of the model", FlagGroup::kModel, kAll,
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.model); }},
   {"--draft", "", "PATH", "", "GGUF file of a draft model to check against it", FlagGroup::kModel, kInspect,
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.draft); }},
+  {"--draft", "", "PATH", "", "GGUF file of a draft model to try (repeatable)", FlagGroup::kModel, kTune,
+   [](Flags& f, std::string_view v) { return SetText(v, "path", f.drafts.emplace_back()); }},
   {"--max-model-len", "", "N", "0: the model's own, at most 32768, less where memory is short", "context: most tokens of prompt and output together", FlagGroup::kModel, kGenerate | kInspect,
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, kNoLimit, f.max_model_len); }},
   {"--max-num-seqs", "", "N", "1", "sequences that the cache must hold at once", FlagGroup::kModel, kInspect,
@@ -191,9 +201,11 @@ constexpr auto kTable = std::to_array<FlagSpec>({
   {"--parse-special", "", "", "", "special tokens in the text become single ids", FlagGroup::kInput, Bit(Subcommand::kTokenize),
    [](Flags& f, std::string_view) -> Status { f.parse_special = true; return Ok{}; }},
 
-  {"--prompts", "", "FILE", "", "prompts, one JSON object {id, category, prompt} a line (repeatable)", FlagGroup::kBench, kBench, AddPromptFile},
+  {"--prompts", "", "FILE", "", "prompts, one JSON object {id, category, prompt} a line (repeatable)", FlagGroup::kBench, kBench | kTune, AddPromptFile},
   {"--n", "", "N", "0: all", "first N prompts of each category of each file", FlagGroup::kBench, kBench,
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, kNoLimit, f.per_category); }},
+  {"--n", "", "N", "2", "first N prompts of each category of each file; 0: all", FlagGroup::kBench, kTune,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 0, kNoLimit, f.tune_per_category); }},
   {"--rounds", "", "N", "3", "how often every method answers every prompt", FlagGroup::kBench, kBench,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, 10000, f.rounds); }},
   {"--methods", "", "LIST", "none,auto", "methods to compare, by commas, each alone or as METHOD:N (N guesses a step) or METHOD:threshold; 'none' always runs", FlagGroup::kBench, kBench, SetMethods},
@@ -206,9 +218,11 @@ constexpr auto kTable = std::to_array<FlagSpec>({
   {"--repeat", "", "N", "7", "how often everything is timed, in turn; at least 5", FlagGroup::kBench, kRows,
    [](Flags& f, std::string_view v) { return ReadInt(v, 5, 10000, f.repeats); }},
 
-  {"--speculative-config", "", "JSON", "{\"method\": \"auto\"}", "how to guess ahead: \"method\" is none, auto, or drafters joined by '+' (ngram, suffix, ngram_cache, token_recycling, lookahead, draft_model); \"model\": GGUF of the draft model; \"num_speculative_tokens\": N for N guesses a step instead of as many as pay; \"policy\": goodput, fixed or threshold; see README", FlagGroup::kSpeculation, kGenerate, SetSpeculation},
+  {"--speculative-config", "", "JSON", "{\"method\": \"auto\"}", "how to guess ahead: \"method\" is none, auto, or drafters joined by '+' (ngram, suffix, ngram_cache, token_recycling, lookahead, draft_model); \"model\": GGUF of the draft model; \"num_speculative_tokens\": N for N guesses a step instead of as many as pay; \"policy\": goodput, fixed or threshold; see README", FlagGroup::kSpeculation, kConfigured, SetSpeculation},
+  {"--profile", "", "FILE", "", "take what hunch tune found best with this model on this machine; --speculative-config wins over it", FlagGroup::kSpeculation, kConfigured,
+   [](Flags& f, std::string_view v) { return SetText(v, "path", f.profile); }},
 
-  {"--max-tokens", "", "N", "-1: until the context is full; bench, demo: 128", "most tokens of the answer", FlagGroup::kSampling, kGenerate, SetMaxTokens},
+  {"--max-tokens", "", "N", "-1: until the context is full; bench, tune, demo: 128", "most tokens of the answer", FlagGroup::kSampling, kGenerate, SetMaxTokens},
   {"--min-tokens", "", "N", "0", "no end token before this many tokens", FlagGroup::kSampling, kGenerate,
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, kNoLimit, f.sampling.min_tokens); }},
   {"--temperature", "", "T", "0", "0 is greedy; above it, tokens are sampled", FlagGroup::kSampling, kGenerate,
@@ -239,12 +253,13 @@ constexpr auto kTable = std::to_array<FlagSpec>({
 
   {"--show-speculation", "", "", "", "colour the accepted guesses; a line of counts at the end", FlagGroup::kOutput, kRun,
    [](Flags& f, std::string_view) -> Status { f.show_speculation = true; return Ok{}; }},
-  {"--json", "", "", "", "JSON on standard output and nothing else", FlagGroup::kOutput, kRun | kBench | kTokens | kInspect,
+  {"--json", "", "", "", "JSON on standard output and nothing else", FlagGroup::kOutput, kRun | kBench | kTune | kTokens | kInspect,
    [](Flags& f, std::string_view) -> Status { f.json = true; return Ok{}; }},
   {"--json", "", "FILE", "", "write JSON to a file ('-': to standard output, and nothing else)", FlagGroup::kOutput, kRows,
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.json_file); }},
   {"--svg", "", "FILE", "", "write a plot to a file", FlagGroup::kOutput, kRows, SetSvgFile},
-  {"--report", "", "FILE", "", "write the results as a page (HTML) with plots", FlagGroup::kOutput, kBench, SetReportFile},
+  {"--report", "", "FILE", "", "write the results as a page (HTML) with plots", FlagGroup::kOutput, kBench | kTune, SetReportFile},
+  {"--out", "", "FILE", "", "write the best setting as a profile for --profile", FlagGroup::kOutput, kTune, SetOutFile},
   {"--help", "-h", "", "", "this text", FlagGroup::kOutput, kAll,
    [](Flags& f, std::string_view) -> Status { f.help = true; return Ok{}; }},
 });

@@ -28,6 +28,7 @@ Words WordsOf(Subcommand subcommand) {
     case Subcommand::kInspect:
       return {1, "give one model"};
     case Subcommand::kBench:
+    case Subcommand::kTune:
       return {0, "prompts are given with --prompts"};
     case Subcommand::kBenchRows:
       return {0, "it takes flags only"};
@@ -141,6 +142,9 @@ Result<Flags> ParseFlags(Subcommand subcommand, std::span<const std::string> arg
   }
   if (!flags.svg_file.empty() && flags.svg_file == flags.json_file) {
     return Wrong("--json and --svg name the same file");
+  }
+  if (!flags.report_file.empty() && flags.report_file == flags.out_file) {
+    return Wrong("--report and --out name the same file");
   }
   if (flags.sampling.logprobs >= 0 && !flags.json) return Wrong("--logprobs needs --json");
   return flags;

@@ -25,26 +25,31 @@ enum class Subcommand {
   kBenchRows,
   kNgramBuild,
   kVocabCount,
+  kTune,
   kTokenize,
   kDetokenize,
   kInspect,
   kDemo
 };
-inline constexpr int kSubcommands = 9;
+inline constexpr int kSubcommands = 10;
 
 struct Flags {
   bool help = false;  // when set, nothing else is meaningful
 
   std::string model;
-  std::string draft;  // inspect
+  std::string draft;                // inspect
+  std::vector<std::string> drafts;  // tune
   int threads = 0;
   int max_model_len = 0;
   int max_num_seqs = 1;
   KvType kv_cache_dtype = KvType::kF16;
 
   SpeculationFlag speculation;
-  SamplingParams sampling;        // its max_tokens is not filled: defaults differ by subcommand
-  std::optional<int> max_tokens;  // -1: until the context is full
+  bool speculation_given = false;    // --speculative-config, rather than a profile or nothing
+  std::string profile;               // run, bench, demo
+  std::vector<PassTime> pass_times;  // of the profile; empty: not known
+  SamplingParams sampling;           // its max_tokens is not filled: defaults differ by subcommand
+  std::optional<int> max_tokens;     // -1: until the context is full
 
   std::string system;
   bool raw = false;
@@ -55,6 +60,7 @@ struct Flags {
 
   std::vector<std::string> prompt_files;             // bench
   int per_category = 0;                              // bench; 0: all
+  int tune_per_category = 2;                         // tune; 0: all
   int rounds = 3;                                    // bench
   std::optional<std::vector<MethodChoice>> methods;  // bench
 
@@ -66,7 +72,7 @@ struct Flags {
   std::string svg_file;     // bench rows
   std::string report_file;  // bench, tune
 
-  std::string out_file;      // ngram build, vocab count
+  std::string out_file;      // ngram build, vocab count; tune: the profile
   int vocab_tokens = 32768;  // vocab count
 
   std::vector<std::string> words;  // arguments that are not flags

@@ -77,6 +77,22 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
      "logits of these tokens only (FR-Spec, arXiv 2502.14856). Its guesses cost less; the text is "
      "the same.\n",
      "  hunch vocab count --model m.gguf -o frequent.txt --tokens 32768 corpus/*.txt\n"},
+    {"tune", "", "find the fastest way of guessing for your prompts",
+     "Tries plain decoding, auto, each drafter that needs no model and each --draft, with K "
+     "guesses "
+     "a\n"
+     "step and with as many as pay, on the same prompts in turn. What is clearly behind after the "
+     "first\n"
+     "prompts runs no further. accept: guesses accepted of guesses verified. tok/s: whole "
+     "requests,\n"
+     "prompt passes included; expected: by acceptance and what passes of so many rows take. Where "
+     "auto\n"
+     "is as fast as the best, auto is taken. Ctrl-C shows what is known so far. Exit code 3: an "
+     "output\n"
+     "differs from plain decoding's.\n",
+     "  hunch tune --model m.gguf --prompts mine.jsonl --out profile.json\n"
+     "  hunch tune --model big.gguf --draft small.gguf --prompts p.jsonl --report tune.html\n"
+     "  hunch run --model m.gguf --profile profile.json \"Why is the sky blue?\"\n"},
     {"tokenize", "[TEXT]", "text to token ids",
      "Lists the tokens of TEXT or of standard input. With --json it reads lines\n"
      "{\"text\": ..., \"parse_special\": true|false} and answers a line {\"ids\": [...]} for "

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "apps/commands.h"
+#include "apps/profile.h"
 #include "base/one_line.h"
 
 namespace hunch {
@@ -16,6 +17,8 @@ Result<int> Call(Subcommand subcommand, const Flags& flags, Context& context) {
       return BenchCommand(flags, context);
     case Subcommand::kBenchRows:
       return BenchRowsCommand(flags, context);
+    case Subcommand::kTune:
+      return TuneCommand(flags, context);
     case Subcommand::kTokenize:
       return TokenizeCommand(flags, context);
     case Subcommand::kNgramBuild:
@@ -47,11 +50,14 @@ int RunSubcommand(Subcommand subcommand, std::span<const std::string> arguments,
                         << '\n';
     return ExitCodeOf(error);
   };
-  const Result<Flags> flags = ParseFlags(subcommand, arguments);
+  Result<Flags> flags = ParseFlags(subcommand, arguments);
   if (!flags.ok()) return fail(flags.error());
   if (flags.value().help) {
     context.console.out << SubcommandHelp(subcommand);
     return kExitOk;
+  }
+  if (!flags->profile.empty()) {
+    if (const Status used = UseProfile(*flags, context); !used.ok()) return fail(used.error());
   }
   const Result<int> code = Dispatch(subcommand, *flags, context);
   return code.ok() ? *code : fail(code.error());

@@ -1,5 +1,8 @@
 #include "support/fake_llm.h"
 
+#include <chrono>
+#include <thread>
+
 namespace hunch {
 namespace {
 
@@ -113,6 +116,13 @@ Result<RequestOutput> FakeLlm::Generate(std::span<const TokenId> prompt,
     }
   }
 
+  std::string setting = DraftMethodName(speculation.method);
+  if (speculation.num_speculative_tokens > 0) {
+    setting += ":" + std::to_string(speculation.num_speculative_tokens);
+  }
+  if (const auto own = script_.seconds.find(setting); own != script_.seconds.end()) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(own->second));
+  }
   const auto tokens = static_cast<int64_t>(output.token_ids.size());
   SpeculationStats& stats = output.speculation;
   stats.decode_tokens = tokens > 0 ? tokens - 1 : 0;
@@ -120,6 +130,10 @@ Result<RequestOutput> FakeLlm::Generate(std::span<const TokenId> prompt,
     stats.drafts = stats.decode_tokens;
     stats.draft_tokens = 2 * stats.drafts;
     for (const bool guessed : output.guessed) stats.accepted_tokens += guessed ? 1 : 0;
+    // A pass of a draft model takes a quarter of one of the target.
+    const int64_t passes = speculation.UsesDraftModel() ? stats.draft_tokens : 0;
+    stats.drafters = {{.name = "fake", .passes = passes, .seconds = 0.03125 * passes}};
+    stats.draft_seconds = stats.drafters[0].seconds;
     stats.accepted_per_position = {stats.accepted_tokens, 0};
     for (const int depth : {0, 1}) stats.places.verified[depth][0] = stats.drafts;
     stats.places.accepted[0][0] = stats.accepted_tokens;

@@ -46,6 +46,8 @@ struct FakeLlmScript {
   std::map<std::string, size_t> faults;  // by DraftMethodName
   // So does the first token of the request with this index.
   std::optional<size_t> faulty_call;
+  // How long an answer takes, by DraftMethodName, ":N" after it for N guesses a step; else no time.
+  std::map<std::string, double> seconds;
   // Every second token of a method other than none is an accepted guess; false: none is.
   bool guesses_right = true;
   bool has_chat_template = true;
