@@ -90,6 +90,7 @@ Result<Engine::RequestId> Engine::Submit(EngineRequest request) {
   sequence->tokens.reserve(options_.max_model_len);
   sequence->table.Expect(options_.max_model_len);
   sequence->tokens_left = options_.max_model_len - prompt;
+  sequence->stats.accepted_per_position.reserve(target_.limits().max_logit_rows);
   const SamplingParams& params = sequence->request.params;
   if (params.max_tokens >= 0) {
     sequence->tokens_left = std::min(sequence->tokens_left, params.max_tokens);
