@@ -7,7 +7,9 @@ import pathlib
 
 from process import Failed, run
 
-METHODS = ("none", "ngram", "draft_model", "ngram+draft_model")
+# Without the draft model (what `auto` is where none is named), with it alone, and with both; the last as a user of
+# other engines would set it.
+METHODS = ("none", "suffix+token_recycling", "draft_model", "auto", "draft_model:4")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Hunch:
 
     def speculation(self, target: str, draft: str, prompts: pathlib.Path, max_tokens: int, count: int,
                     context: int) -> dict[str, dict[str, float]]:
-        config = json.dumps({"model": draft})
+        config = json.dumps({"model": draft, "draft_quantization": "q4_0"})
         argv = [str(self.binary), "bench", "--model", target, "--threads", str(self.threads), "--json",
                 "--max-model-len", str(context), "--prompts", str(prompts), "--n", str(count), "--rounds", "1",
                 "--max-tokens", str(max_tokens), "--methods", ",".join(METHODS), "--speculative-config", config]
