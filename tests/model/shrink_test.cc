@@ -104,7 +104,7 @@ TEST_P(ShrinkTest, FourBitsStayNear) {
       a += exact[r][i] * exact[r][i];
       b += near[r][i] * near[r][i];
     }
-    EXPECT_GT(product / std::sqrt(a * b), 0.9) << r;
+    EXPECT_GT(product / std::sqrt(a * b), 0.85) << r;  // random weights suffer most
   }
   EXPECT_EQ(requantised, fitting);
   EXPECT_EQ(requantised > 0, GetParam() != std::string("qwen2"));  // its 48 columns fit no block
