@@ -20,7 +20,8 @@ constexpr double kSureReturn = 4;
 // At most this share of what plain decoding would have taken so far, or so many steps of it.
 constexpr double kReadingShare = 0.05;
 constexpr double kSmallReading = 6;
-constexpr int kStepsToWeigh = 4;  // before a prompt is read
+constexpr int kStepsToWeigh = 4;      // before a prompt is read
+constexpr double kStartReturn = 1.5;  // that a prompt must promise, since an answer may end early
 // Probes of a drafter that does not pay: their time, of what plain decoding takes, beyond the first
 // so many plain steps' worth; steps between them.
 constexpr double kProbeShare = 0.02;
@@ -83,7 +84,7 @@ bool SequenceBudget::EarnsItsReading(Asking& asking, const Promise& promise) con
   // The prompt: a short answer's worth is taken on trust, after a few steps: in a single one the
   // free drafters may just be silent.
   const double saving = asking.missed / asking.weighed / promise.tokens;
-  return asking.weighed >= kStepsToWeigh && saving * asking.tokens_ahead >= reading;
+  return asking.weighed >= kStepsToWeigh && saving * asking.tokens_ahead >= kStartReturn * reading;
 }
 
 // Probes are bounded by their time, since a model that was not asked has much to read; and they get

@@ -15,8 +15,6 @@ constexpr double kMargin = 1.02;
 constexpr int kTreesWithoutPlain = 8;
 // Free guesses go on behind the guard (they keep the calibration fresh) while they cost less.
 constexpr double kFreeShare = 0.005;
-// Of a drafter whose pass was never timed, in passes of one row.
-constexpr double kUnknownPass = 0.3;
 // Tokens that a model reads on the way, with the first token of a guess.
 constexpr int kFreeReading = 4;
 constexpr double kCostRate = 0.1;     // of an observation, for a drafter's costs
@@ -64,6 +62,8 @@ void Budget::SetDrafterCost(int id, double pass_seconds, double prompt_token_sec
   drafters_[id].prompt_token_seconds = prompt_token_seconds;
 }
 
+void Budget::SetDrafterShare(int id, double pass_share) { drafters_[id].pass_share = pass_share; }
+
 void Budget::ObserveDrafter(int id, const DrafterWork& work) {
   DrafterCost& cost = drafters_[id];
   double& known = work.passes > 0 ? cost.pass_seconds : cost.call_seconds;
@@ -77,7 +77,7 @@ void Budget::ObserveReading(int id, double seconds, int tokens) {
 
 double Budget::PassGuess(int id) const {
   const double known = drafters_[id].pass_seconds;
-  return known > 0 ? known : kUnknownPass * PassSeconds(1);
+  return known > 0 ? known : drafters_[id].pass_share * PassSeconds(1);
 }
 
 double Budget::ReadingGuess(int id, int tokens) const {

@@ -55,6 +55,9 @@ class Budget {
   // What a pass of a drafter's own model costs, and reading one token of a prompt, if known ahead.
   // It is corrected by what its work takes.
   void SetDrafterCost(int id, double pass_seconds, double prompt_token_seconds);
+  // Where no time is known yet: its pass, as a share of the target's pass of one row (about that of
+  // the bytes of their weights).
+  void SetDrafterShare(int id, double pass_share);
   // 0 until known.
   double DraftPassSeconds(int id) const { return drafters_[id].pass_seconds; }
 
@@ -64,6 +67,7 @@ class Budget {
     std::string name;
     double call_seconds = 0;          // of a proposal without passes
     double pass_seconds = 0;          // 0: not known
+    double pass_share = 0.5;          // taken until then
     double prompt_token_seconds = 0;  // 0: not known
   };
   void ObserveDrafter(int id, const DrafterWork& work);

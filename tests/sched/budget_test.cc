@@ -272,6 +272,18 @@ TEST(WorthAsking, WhatHasToBeReadFirstMustBeEarnedBack) {
   EXPECT_TRUE(sequence.WorthAsking(0, {}, 1).worth) << "the answer is long after all";
 }
 
+TEST(WorthAsking, UntilItIsTimedAPassIsTakenForAShareOfTheTargets) {
+  Budget budget = SlopedBudget();
+  const int id = budget.DrafterId("draft_model");
+  for (const double share : {0.1, 1.0}) {
+    budget.SetDrafterShare(id, share);
+    SequenceBudget sequence(budget, {}, {"draft_model"}, 0);
+    sequence.DraftLimits(1, 16, 16);
+    EXPECT_EQ(sequence.WorthAsking(0, {}, 1).worth, share < 0.5) << share;
+  }
+  EXPECT_EQ(budget.DraftPassSeconds(id), 0);
+}
+
 TEST(WorthAsking, DearPassesStopEarlier) {
   Budget budget = SlopedBudget();
   const int cheap = budget.DrafterId("cheap"), dear = budget.DrafterId("dear");
