@@ -93,7 +93,6 @@ class Tune {
   Status Run() {
     const auto races = static_cast<int64_t>(1 + results_.drafts.size());
     Progress progress(context_.console, races * static_cast<int64_t>(prompts_.size()));
-    HUNCH_RETURN_IF_ERROR(WarmUp({}, kLongWarmUp));
     HUNCH_RETURN_IF_ERROR(Race(ModelFreeSettings(), races - 1, progress));
     for (TuneDraft& draft : results_.drafts) {
       --races_after_;
@@ -172,12 +171,29 @@ class Tune {
     return Ok{};
   }
 
+  // Warms each method up. One that this program cannot run takes no part.
+  Status Enter(const std::vector<SpeculativeConfig>& settings, Progress& progress) {
+    std::optional<DraftMethod> tried;
+    bool runs = true;
+    for (const SpeculativeConfig& config : settings) {
+      if (tried != config.method) {
+        const auto warmed = WarmUp(config, kShortWarmUp);
+        runs = warmed.ok();
+        if (!runs && warmed.error().code != ErrorCode::kUnsupported) return warmed.error();
+        if (!runs) progress.Print(fmt::format("{} takes no part", DraftMethodName(config.method)));
+        tried = config.method;
+      }
+      if (runs) results_.entries.push_back({.config = config});
+    }
+    return Ok{};
+  }
+
   // Runs settings on all prompts beside plain decoding, which is entries[0].
   Status Race(const std::vector<SpeculativeConfig>& settings, int64_t races_after,
               Progress& progress) {
     races_after_ = races_after;
     const size_t first = results_.entries.size();
-    for (const SpeculativeConfig& config : settings) results_.entries.push_back({.config = config});
+    HUNCH_RETURN_IF_ERROR(Enter(settings, progress));
     const size_t from = std::max<size_t>(first, 1);  // plain decoding runs anyway
     for (size_t prompt = 0; prompt < prompts_.size(); ++prompt) {
       std::vector<size_t> running;

@@ -76,8 +76,8 @@ TEST_F(TuneCommandTest, FindsTheFastestAndDropsWhatIsBehind) {
   EXPECT_THAT(app_.err(), HasSubstr("the best: --speculative-config '{\"method\":\"suffix\","
                                     "\"num_speculative_tokens\":6}'"));
   // Plain decoding and every other setting take part in the first turn; prompts by category.
-  EXPECT_EQ(app_.calls[1].prompt, "user: first\n");
-  EXPECT_EQ(app_.calls[1 + 17].prompt, "user: third\n");
+  EXPECT_EQ(app_.calls[5].prompt, "user: first\n");
+  EXPECT_EQ(app_.calls[5 + 17].prompt, "user: third\n");
   EXPECT_EQ(app_.calls.back().prompt, "user: second\n");
 }
 
@@ -174,7 +174,7 @@ TEST_F(TuneCommandTest, ADifferentOutputIsExit3AndNoProfile) {
 
 TEST_F(TuneCommandTest, AnInterruptShowsWhatIsKnownAndWritesNoProfile) {
   app_.script.before_token = [&](size_t position) {
-    if (position == 2 && app_.calls.size() == 20) app_.interrupts.pending = SIGINT;
+    if (position == 2 && app_.calls.size() == 5 + 17 + 2) app_.interrupts.pending = SIGINT;
   };
   EXPECT_EQ(Run({"--json", "--out", profile_}), 130);
   EXPECT_EQ(app_.Json()["interrupted"], true);
