@@ -99,6 +99,11 @@ class Engine {
   void SetDrafters(RequestId id, std::vector<std::unique_ptr<Drafter>> drafters,
                    const BudgetOptions& budget);
 
+  // What a pass of a drafter's own model takes of one of the target's, before any was timed.
+  void SetDrafterShare(std::string_view name, double share) {
+    budget_.SetDrafterShare(budget_.DrafterId(name), share);
+  }
+
   const Budget& budget() const { return budget_; }
   const BlockPool& pool() const { return pool_; }
 

@@ -82,6 +82,9 @@ Status DraftSide::Load(const LlmOptions& options, const SizedPlan& plan, Model& 
   target_ = std::make_unique<ModelTarget>(model, std::move(kv));
   pool_ = std::make_unique<BlockPool>(plan.draft_blocks);
   context_ = std::min(plan.max_model_len, model.config().context_length);
+  pass_share_ = own_ ? 1.0
+                     : static_cast<double>(plan.memory.draft_weights) /
+                           static_cast<double>(plan.memory.target_weights);
   return Ok{};
 }
 

@@ -27,6 +27,8 @@ class DraftSide {
   // As Load, beside a target that runs already with a context of `max_model_len`. An error when the
   // memory that is free now does not hold it.
   Status LoadBeside(const LlmOptions& options, int max_model_len, Model& target, ThreadPool& pool);
+  // Bytes that its pass reads, of those that the target's reads; 0: no draft model.
+  double pass_share() const { return pass_share_; }
   // A drafter for one request; null when there is no draft model.
   std::unique_ptr<Drafter> Make(std::vector<TokenId> end_tokens) const;
 
@@ -36,6 +38,7 @@ class DraftSide {
   PlannedModel planned_ = {};
   int vocab_size_ = 0;
   int context_ = 0;
+  double pass_share_ = 0;
   std::unique_ptr<Model> model_;  // null when the target drafts for itself
   std::unique_ptr<ModelTarget> target_;
   std::unique_ptr<BlockPool> pool_;

@@ -117,6 +117,7 @@ Status LoadedLlm::Init(const LlmOptions& options) {
                                                              .kv_blocks = plan.target_blocks,
                                                              .end_tokens = tokenizer_->end_tokens(),
                                                              .pass_times = pass_times});
+  if (draft_->pass_share() > 0) engine_->SetDrafterShare("draft_model", draft_->pass_share());
   stores_.SetVocabulary(VocabularyIdOf(*tokenizer_));
   options_ = options;
   planned_ = target;
@@ -232,7 +233,10 @@ Status LoadedLlm::SwapSpeculation(const SpeculativeConfig& config) {
   HUNCH_ASSIGN_OR_RETURN(swap.drafters, MakeDrafters(config, Parts(loaded ? *loaded : *draft_)));
   swap.budget = BudgetFor(config);
   // The running request's drafters still use the old side: it goes with them.
-  if (loaded) retired_ = std::exchange(draft_, std::move(loaded));
+  if (loaded) {
+    engine_->SetDrafterShare("draft_model", loaded->pass_share());
+    retired_ = std::exchange(draft_, std::move(loaded));
+  }
   swap_ = std::move(swap);
   return Ok{};
 }
