@@ -19,7 +19,7 @@ body { margin: 0 auto; padding: 16px; max-width: 1280px; background: var(--page)
   font: 15px/1.45 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 22px; margin: 8px 0 12px; } h2 { font-size: 18px; margin: 28px 0 10px; }
 h3 { font-size: 15px; margin: 0 0 8px; }
-.cards { display: grid; gap: 14px; grid-template-columns: repeat(auto-fill, minmax(min(100%, 380px), 1fr)); }
+.cards { display: grid; gap: 14px; grid-template-columns: repeat(auto-fill, minmax(min(100%, 380px), 1fr)); align-items: start; }
 .card { background: var(--paper); border: 1px solid var(--edge); border-radius: 8px; padding: 12px; min-width: 0; }
 .scroll { overflow-x: auto; } .scroll:focus-visible { outline: 2px solid var(--c1); }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; width: 100%;
@@ -37,7 +37,7 @@ ul.legend { list-style: none; display: flex; flex-wrap: wrap; gap: 2px 14px; pad
 ul.legend svg { width: 28px; height: 10px; vertical-align: middle; margin-right: 5px; }
 .plot { display: block; width: 100%; height: auto; }
 .plot text { font: 12px system-ui, sans-serif; fill: var(--ink); }
-.plot .tiny { font-size: 9px; } .plot .quiet { fill: var(--quiet); font-size: 11px; }
+.plot .quiet { fill: var(--quiet); font-size: 11px; } .plot .tiny { font-size: 9px; }
 .grid { stroke: var(--edge); stroke-width: 1; } .strong { stroke: var(--quiet); stroke-width: 1; }
 .line { fill: none; stroke-width: 2; } .d1 { stroke-dasharray: 7 3; } .d2 { stroke-dasharray: 2 3; }
 .d3 { stroke-dasharray: 9 3 2 3; }

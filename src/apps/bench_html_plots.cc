@@ -186,8 +186,8 @@ std::string HeatSvg(const std::string& title, const std::string& columns_label,
   std::string out = Open(kHead + kCell * static_cast<double>(rows.size()) + 2, title);
   out += Text(kNames, 11, "start", "quiet", columns_label);
   for (size_t column = 0; column < columns.size(); ++column) {
-    out += Text(kNames + width * (static_cast<double>(column) + 0.5), 27, "middle", "quiet",
-                columns[column]);
+    out += Text(kNames + width * (static_cast<double>(column) + 0.5), 27, "middle",
+                width < 24 ? "quiet tiny" : "quiet", columns[column]);
   }
   for (size_t row = 0; row < rows.size(); ++row) {
     const double top = kHead + kCell * static_cast<double>(row);

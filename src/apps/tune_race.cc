@@ -24,10 +24,11 @@ bool AlwaysStays(const SpeculativeConfig& config) {
   return config.method.none() || config.method.automatic();
 }
 
-double BestSpeedup(const std::vector<TuneEntry>& entries) {
+// On the prompts below `end`: what ran in an earlier race has run more of them.
+double BestSpeedup(const std::vector<TuneEntry>& entries, size_t end) {
   double best = 0;
   for (const TuneEntry& entry : entries) {
-    if (!entry.dropped) best = std::max(best, entry.Speedup());
+    if (!entry.dropped) best = std::max(best, entry.Speedup(end));
   }
   return best;
 }
@@ -51,9 +52,10 @@ bool TuneEntry::Has(size_t prompt) const {
                      [&](const TuneSample& sample) { return sample.prompt == prompt; });
 }
 
-double TuneEntry::Speedup() const {
+double TuneEntry::Speedup(size_t end) const {
   double plain = 0, own = 0;
   for (const TuneSample& sample : samples) {
+    if (sample.prompt >= end) continue;
     plain += sample.plain_seconds;
     own += sample.own.wall_seconds;
   }
@@ -96,7 +98,7 @@ void DropBehind(std::vector<TuneEntry>& entries, size_t from, size_t prompts) {
   const auto rung = std::find_if(kRungs.begin(), kRungs.end(),
                                  [&](const Rung& r) { return r.prompts == prompts; });
   if (rung == kRungs.end()) return;
-  const double best = BestSpeedup(entries);
+  const double best = BestSpeedup(entries, prompts);
   std::vector<double> speedups;  // of those that may be dropped, best first
   for (size_t i = from; i < entries.size(); ++i) {
     const TuneEntry& entry = entries[i];
@@ -113,7 +115,7 @@ void DropBehind(std::vector<TuneEntry>& entries, size_t from, size_t prompts) {
 }
 
 std::vector<size_t> DroppedTooEarly(const std::vector<TuneEntry>& entries) {
-  const double best = BestSpeedup(entries);
+  const double best = BestSpeedup(entries, std::numeric_limits<size_t>::max());
   std::vector<size_t> indices;
   for (size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].dropped && entries[i].Speedup() >= best) indices.push_back(i);

@@ -3,6 +3,7 @@
 #ifndef HUNCH_APPS_TUNE_RACE_H_
 #define HUNCH_APPS_TUNE_RACE_H_
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,8 @@ struct TuneEntry {
   bool identical = true;
 
   bool Has(size_t prompt) const;
-  // Wall time of plain decoding over this setting's, on its prompts; 0 without any.
-  double Speedup() const;
+  // Wall time of plain decoding over this setting's, on its prompts below `end`; 0 without any.
+  double Speedup(size_t end = std::numeric_limits<size_t>::max()) const;
 };
 
 // The settings that need no draft model, plain decoding first, and those of one draft model.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "apps/output_json.h"
 #include "base/one_line.h"
@@ -39,10 +40,17 @@ Sums SumsOf(const TuneEntry& entry) {
   return sums;
 }
 
+// Each once: plain decoding runs in every race.
+size_t PromptsOf(const TuneEntry& entry) {
+  std::set<size_t> prompts;
+  for (const TuneSample& sample : entry.samples) prompts.insert(sample.prompt);
+  return prompts.size();
+}
+
 TuneRow RowOf(const TuneEntry& entry, double plain_rate, const CostCurve& curve) {
   const Sums sums = SumsOf(entry);
   TuneRow row = {.config = entry.config,
-                 .prompts = entry.samples.size(),
+                 .prompts = PromptsOf(entry),
                  .acceptance = sums.speculation.acceptance_rate(),
                  .tokens_per_pass = sums.speculation.tokens_per_pass(),
                  .speedup = entry.Speedup(),
@@ -148,14 +156,16 @@ std::string SettingLabel(const SpeculativeConfig& config) {
 }
 
 std::string TuneTable(const std::vector<TuneRow>& rows, int chosen) {
-  std::string out = fmt::format("{:<3}{:<42}{:>5}{:>8}{:>8}{:>10}{:>10}{:>10}{:>10}{:>10}  {}\n",
-                                "", "setting", "K", "prompts", "accept", "tok/pass", "tok/s",
+  size_t width = 8;
+  for (const TuneRow& row : rows) width = std::max(width, SettingLabel(row.config).size() + 1);
+  std::string out = fmt::format("{:<3}{:<{}}{:>5}{:>8}{:>8}{:>10}{:>10}{:>10}{:>10}{:>10}  {}\n",
+                                "", "setting", width, "K", "prompts", "accept", "tok/pass", "tok/s",
                                 "expected", "speed-up", "expected", "identical");
   for (size_t i = 0; i < rows.size(); ++i) {
     const TuneRow& row = rows[i];
     out += fmt::format(
-        "{:<3}{:<42}{:>5}{:>8}{:>8}{:>10.2f}{:>10.2f}{:>10.2f}{:>10.3f}{:>10.3f}  {}{}\n",
-        static_cast<int>(i) == chosen ? "=>" : "", OneLine(SettingLabel(row.config)),
+        "{:<3}{:<{}}{:>5}{:>8}{:>8}{:>10.2f}{:>10.2f}{:>10.2f}{:>10.3f}{:>10.3f}  {}{}\n",
+        static_cast<int>(i) == chosen ? "=>" : "", OneLine(SettingLabel(row.config)), width,
         GuessesText(row.config), row.prompts,
         row.acceptance >= 0 ? fmt::format("{:.3f}", row.acceptance) : "-", row.tokens_per_pass,
         row.tokens_per_second, row.expected_tokens_per_second, row.speedup, row.expected_speedup,

@@ -61,6 +61,14 @@ TEST(TuneRace, LeavesEarlierRacesAlone) {
   EXPECT_THAT(Dropped(entries), ElementsAre(3));
 }
 
+TEST(TuneRace, RacesCompareOnTheSamePrompts) {
+  // The best of the first race was fast on the second prompt only.
+  std::vector<TuneEntry> entries = {Entry({}, {1, 1}), Entry(DrafterKind::kNgram, {0.9, 0.1}),
+                                    Entry(DrafterKind::kDraftModel, {0.8})};
+  DropBehind(entries, 2, 1);
+  EXPECT_THAT(Dropped(entries), IsEmpty());
+}
+
 TEST(TuneRace, KeepsAFewOfManyUnlessTheyAreAsGoodAsTheBest) {
   std::vector<TuneEntry> entries = {Entry({}, {1})};
   for (int i = 0; i < 8; ++i) entries.push_back(Entry(DrafterKind::kNgram, {0.50 + 0.01 * i}));

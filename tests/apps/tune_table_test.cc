@@ -74,6 +74,7 @@ TEST(TuneTable, RowsAreSortedAndDroppedOnesLast) {
   stats.draft_tokens = 10;
   stats.accepted_tokens = 5;
   entries[2].dropped = true;
+  entries[0].samples.push_back(entries[0].samples[0]);  // in a second race
   const auto rows = TuneRows(entries, Flat());
   ASSERT_EQ(rows.size(), 3u);  // without the one that never ran
   EXPECT_EQ(rows[0].config.method, DrafterKind::kNgram);
@@ -88,6 +89,7 @@ TEST(TuneTable, RowsAreSortedAndDroppedOnesLast) {
   EXPECT_DOUBLE_EQ(rows[0].expected_speedup, 1.5);
   EXPECT_LT(rows[1].acceptance, 0);
   EXPECT_DOUBLE_EQ(rows[1].speedup, 1);
+  EXPECT_EQ(rows[1].prompts, 1u);
 }
 
 TuneRow Row(const DraftMethod& method, double speedup) {
