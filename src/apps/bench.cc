@@ -111,7 +111,7 @@ class Bench {
       const size_t method = (turn + static_cast<size_t>(round) + prompt) % methods;
       HUNCH_ASSIGN_OR_RETURN(TimedAnswer answer,
                              TimeAnswer(*llm_, results_.prompts[prompt].tokens, params_,
-                                        results_.methods[method], KeepGoing()));
+                                        results_.methods[method], KeepGoing(), context_));
       if (context_.interrupts.Pending() != 0) return false;
       group.samples[method] = std::move(answer.sample);
       outputs[method] = std::move(answer.output);

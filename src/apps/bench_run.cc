@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "apps/generate.h"
 
@@ -40,13 +39,13 @@ std::string SkippedLine(size_t skipped, size_t kept, int max_model_len) {
 
 Result<TimedAnswer> TimeAnswer(Llm& llm, std::span<const TokenId> prompt,
                                const SamplingParams& params, const SpeculativeConfig& config,
-                               const OnText& on_text) {
-  const auto begin = std::chrono::steady_clock::now();
+                               const OnText& on_text, const Context& context) {
+  const double begin = context.clock();
   TimedAnswer answer;
   HUNCH_ASSIGN_OR_RETURN(answer.output, llm.Generate(prompt, params, config, on_text));
-  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+  const double wall = context.clock() - begin;
   const RequestOutput& output = answer.output;
-  answer.sample = {wall.count(), output.timings.prefill, output.timings.decode,
+  answer.sample = {wall, output.timings.prefill, output.timings.decode,
                    static_cast<int64_t>(output.token_ids.size()), output.speculation};
   return answer;
 }

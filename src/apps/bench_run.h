@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/bench_plan.h"
+#include "apps/context.h"
 
 namespace hunch {
 
@@ -25,7 +26,7 @@ struct TimedAnswer {
 };
 Result<TimedAnswer> TimeAnswer(Llm& llm, std::span<const TokenId> prompt,
                                const SamplingParams& params, const SpeculativeConfig& config,
-                               const OnText& on_text);
+                               const OnText& on_text, const Context& context);
 
 }  // namespace hunch
 

@@ -4,6 +4,7 @@
 #ifndef HUNCH_APPS_CONTEXT_H_
 #define HUNCH_APPS_CONTEXT_H_
 
+#include <chrono>
 #include <functional>
 #include <istream>
 #include <memory>
@@ -53,6 +54,11 @@ struct Context {
   std::function<Result<OpenedTokenizer>(const std::string& path)> open_tokenizer;
   std::function<Result<RowBenchReport>(const RowBenchOptions&, const OnRowBench&)> bench_rows;
   std::string demo_prompt;  // HUNCH_PROMPT; "": not set
+  // Seconds since some moment, never falling.
+  std::function<double()> clock = [] {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(since).count();
+  };
 };
 
 // Exit codes of every subcommand.

@@ -68,14 +68,15 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
      "and counts what follows each 2 to 4 tokens. The table is for every model with that "
      "vocabulary.\n",
      "  hunch ngram build --model m.gguf -o src.ngc src/*.cc\n"
-     "  hunch run --model m.gguf --speculative-config '{\"method\": \"ngram_cache+suffix\", "
-     "\"ngram_cache\": \"src.ngc\"}' -f p.txt\n"},
+     "  hunch run --model m.gguf -f p.txt \\\n"
+     "      --speculative-config '{\"method\": \"ngram_cache+suffix\", \"ngram_cache\": "
+     "\"src.ngc\"}'\n"},
     {"vocab count", "FILE...",
      "the most frequent tokens of a corpus, to cut a draft model's output to",
      "Writes a list of token ids for \"draft_vocab\" of --speculative-config: the draft model then "
      "computes\n"
      "logits of these tokens only (FR-Spec, arXiv 2502.14856). Its guesses cost less; the text is "
-     "the same.\n",
+     "the\nsame.\n",
      "  hunch vocab count --model m.gguf -o frequent.txt --tokens 32768 corpus/*.txt\n"},
     {"tune", "", "find the fastest way of guessing for your prompts",
      "Tries plain decoding, auto, each drafter that needs no model and each --draft, with K "

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -235,8 +234,9 @@ class Tune {
     std::rotate(order.begin(), order.begin() + prompt % order.size(), order.end());
     std::map<size_t, TimedAnswer> answers;
     for (const size_t i : order) {
-      HUNCH_ASSIGN_OR_RETURN(answers[i], TimeAnswer(*llm_, prompts_[prompt].tokens, params_,
-                                                    results_.entries[i].config, KeepGoing()));
+      HUNCH_ASSIGN_OR_RETURN(answers[i],
+                             TimeAnswer(*llm_, prompts_[prompt].tokens, params_,
+                                        results_.entries[i].config, KeepGoing(), context_));
       if (Interrupted()) return Ok{};
     }
     const double plain_seconds = answers[0].sample.wall_seconds;

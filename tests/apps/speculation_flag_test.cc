@@ -48,8 +48,8 @@ TEST(SpeculationFlag, RefusesWithTheReason) {
       {R"("ngram")", "expected an object, got a string"},
       {R"({"method": "ngram"} x)", "bad JSON"},
       {R"({"methods": "ngram"})",
-       "unknown key \"methods\"; known keys: method, model, num_speculative_tokens, "
-       "policy"},
+       "unknown key \"methods\"; known keys: method, model, draft_quantization, "
+       "draft_vocab, num_speculative_tokens, policy"},
       {R"({"method": 1})", "\"method\" must be a string, not a number"},
       {R"({"method": null})", "\"method\" must be a string, not null"},
       {R"({"method": "eagle"})", "unknown speculation method 'eagle': use none, auto"},

@@ -24,8 +24,7 @@ constexpr char kPrompts[] = R"({"id": "a1", "category": "a", "prompt": "first"}
 class TuneCommandTest : public ::testing::Test {
  protected:
   TuneCommandTest() {
-    // Every answer takes a time that clocks can tell from others'; suffix with K = 6 is the
-    // fastest.
+    // suffix with K = 6 is the fastest.
     app_.script.seconds = {{"none", 0.008},     {"auto", 0.008},        {"ngram", 0.009},
                            {"ngram:2", 0.009},  {"ngram:4", 0.02},      {"suffix", 0.007},
                            {"suffix:6", 0.004}, {"draft_model", 0.009}, {"token_recycling", 0.02}};

@@ -52,27 +52,30 @@ TEST_F(SmolLM2, StreamedTextIsTheText) {
 }
 
 TEST_F(SmolLM2, SpeculationIsSwappedWhileARequestRuns) {
+  // Its own: a draft model stays loaded.
+  const auto llm = Llm::Load({.model = *ModelPath("smollm2"), .threads = 2, .max_model_len = 256});
+  ASSERT_TRUE(llm.ok());
   SamplingParams params;
   params.max_tokens = 60;
   params.temperature = 0.7f;
   const auto prompt = Chat("Count from one to thirty.");
-  const auto plain = llm_->Generate(prompt, params, {}, nullptr);
+  const auto plain = (*llm)->Generate(prompt, params, {}, nullptr);
   SpeculativeConfig own_draft = {.method = DraftMethod(DrafterKind::kDraftModel),
                                  .model = *ModelPath("smollm2"),
                                  .num_speculative_tokens = 3};
   SpeculativeConfig missing = own_draft;
   missing.model = "no-such-file.gguf";
   int deltas = 0;
-  const auto swapped = llm_->Generate(prompt, params, ngram_, [&](const TextDelta&) {
+  const auto swapped = (*llm)->Generate(prompt, params, ngram_, [&](const TextDelta&) {
     ++deltas;
     if (deltas == 8) {
-      EXPECT_FALSE(llm_->SwapSpeculation(missing).ok());
+      EXPECT_FALSE((*llm)->SwapSpeculation(missing).ok());
     }
     if (deltas == 10) {
-      EXPECT_TRUE(llm_->SwapSpeculation(own_draft).ok());
+      EXPECT_TRUE((*llm)->SwapSpeculation(own_draft).ok());
     }
     if (deltas == 30) {
-      EXPECT_TRUE(llm_->SwapSpeculation({.method = DraftMethod::Auto()}).ok());
+      EXPECT_TRUE((*llm)->SwapSpeculation({.method = DraftMethod::Auto()}).ok());
     }
     return true;
   });
@@ -251,11 +254,18 @@ TEST_P(SelfDraft, IsAlwaysRight) {
     params.temperature = temperature;
     const std::vector<TokenId> prompt = {5, 6, 7, 8};
     const auto plain = (*llm)->Generate(prompt, params, {}, nullptr);
-    const auto drafted = (*llm)->Generate(
-        prompt, params, {.method = DraftMethod(DrafterKind::kDraftModel)}, nullptr);
-    ASSERT_TRUE(plain.ok() && drafted.ok());
+    const auto draft = [&](int guesses) {
+      return (*llm)->Generate(
+          prompt, params,
+          {.method = DraftMethod(DrafterKind::kDraftModel), .num_speculative_tokens = guesses},
+          nullptr);
+    };
+    const auto drafted = draft(1), tree = draft(12);
+    ASSERT_TRUE(plain.ok() && drafted.ok() && tree.ok());
     EXPECT_EQ(plain->token_ids, drafted->token_ids);
+    EXPECT_EQ(plain->token_ids, tree->token_ids);
     EXPECT_EQ(drafted->speculation.acceptance_rate(), 1.0);
+    EXPECT_EQ(tree->speculation.accepted_per_position[0], tree->speculation.drafts);
     EXPECT_EQ(plain->speculation.acceptance_rate(), -1.0);
   }
 }

@@ -22,7 +22,7 @@ int AppHarness::Run(const std::vector<std::string>& arguments, const std::string
                     loads.push_back(options);
                     if (load_error) return *load_error;
                     if (load) return load(options);
-                    return std::unique_ptr<Llm>(std::make_unique<FakeLlm>(script, &calls));
+                    return MakeLlm();
                   },
                   .inspect = [this](const LlmOptions& options) -> Result<InspectReport> {
                     loads.push_back(options);
@@ -38,8 +38,15 @@ int AppHarness::Run(const std::vector<std::string>& arguments, const std::string
                     if (bench_rows) return bench_rows(options, on_progress);
                     return Error{ErrorCode::kInternal, "the test gives no bench_rows"};
                   },
-                  .demo_prompt = demo_prompt};
+                  .demo_prompt = demo_prompt,
+                  .clock = [this] { return now_ += 0x1p-20; }};
   return RunProgram(arguments, context);
+}
+
+std::unique_ptr<Llm> AppHarness::MakeLlm() {
+  FakeLlmScript own = script;
+  own.on_seconds = [this](double seconds) { now_ += seconds; };
+  return std::make_unique<FakeLlm>(std::move(own), &calls);
 }
 
 nlohmann::ordered_json AppHarness::Json() const {

@@ -52,6 +52,9 @@ class AppHarness {
   std::vector<FakeLlm::Call> calls;
 
  private:
+  std::unique_ptr<Llm> MakeLlm();
+
+  double now_ = 0;  // the clock: it moves while answers are made, as the script says
   std::ostringstream out_, err_;
 };
 

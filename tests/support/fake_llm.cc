@@ -1,8 +1,5 @@
 #include "support/fake_llm.h"
 
-#include <chrono>
-#include <thread>
-
 namespace hunch {
 namespace {
 
@@ -121,7 +118,7 @@ Result<RequestOutput> FakeLlm::Generate(std::span<const TokenId> prompt,
     setting += ":" + std::to_string(speculation.num_speculative_tokens);
   }
   if (const auto own = script_.seconds.find(setting); own != script_.seconds.end()) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(own->second));
+    if (script_.on_seconds) script_.on_seconds(own->second);
   }
   const auto tokens = static_cast<int64_t>(output.token_ids.size());
   SpeculationStats& stats = output.speculation;

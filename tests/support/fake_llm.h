@@ -48,6 +48,7 @@ struct FakeLlmScript {
   std::optional<size_t> faulty_call;
   // How long an answer takes, by DraftMethodName, ":N" after it for N guesses a step; else no time.
   std::map<std::string, double> seconds;
+  std::function<void(double seconds)> on_seconds;  // told of them
   // Every second token of a method other than none is an accepted guess; false: none is.
   bool guesses_right = true;
   bool has_chat_template = true;

@@ -17,7 +17,7 @@ namespace hunch {
 
 std::vector<std::string> LosslessDrafters() {
   return {"ngram",      "suffix", "cache", "token_recycling", "lookahead", "draft_model",
-          "draft_tree", "merged", "self",        "scripted",        "random",    "adversarial"};
+          "draft_tree", "merged", "self",  "scripted",        "random",    "adversarial"};
 }
 
 std::vector<std::string> LosslessControls() {
