@@ -15,7 +15,8 @@ NOTES = {
               "process.",
     "speculation": "Greedy answers of at most {max_tokens} tokens to the prompts of {prompts}, chat template applied, "
                    "one request at a time. Decoding: tokens after the first of each answer over their time. Whole "
-                   "request: with the prompt's pass, the draft model's own included. Hunch: `hunch bench`, 4 guesses, "
+                   "request: with the prompt's pass, the draft model's own included. Hunch: `hunch bench`, as many "
+                   "guesses as pay (`:4`: four a step), the draft model requantised to 4 bits, "
                    "fails if a text differs from plain decoding's; llama.cpp: `llama-server -np 1`, nothing reused "
                    "between requests; OpenVINO GenAI: 4 guesses.",
     "load": "Files in the page cache, context 4096 (OpenVINO GenAI: its own). Hunch and llama.cpp: from the start of "

@@ -146,6 +146,9 @@ Result<Flags> ParseFlags(Subcommand subcommand, std::span<const std::string> arg
   if (!flags.report_file.empty() && flags.report_file == flags.out_file) {
     return Wrong("--report and --out name the same file");
   }
+  if (flags.acceptance_warning) {
+    flags.speculation.fields.acceptance_warning = *flags.acceptance_warning;
+  }
   if (flags.sampling.logprobs >= 0 && !flags.json) return Wrong("--logprobs needs --json");
   return flags;
 }

@@ -45,6 +45,7 @@ struct Flags {
   KvType kv_cache_dtype = KvType::kF16;
 
   SpeculationFlag speculation;
+  std::optional<float> acceptance_warning;  // goes into speculation
   bool speculation_given = false;    // --speculative-config, rather than a profile or nothing
   std::string profile;               // run, bench, demo
   std::vector<PassTime> pass_times;  // of the profile; empty: not known

@@ -70,8 +70,9 @@ struct SpeculativeConfig {
   int num_speculative_tokens = 0;  // most guesses a step, 1..64; 0: as many as pay
   // Default: fixed when num_speculative_tokens is given, else goodput.
   SpeculationPolicy policy = SpeculationPolicy::kDefault;
-  float acceptance_warning = 0.5f;  // warn once below this share; 0: never
-  int prompt_lookup_max = 4;        // longest n-gram looked up
+  // Warn once below this share; 0: never; -1: 0.5, and never with auto, which nobody has to mend.
+  float acceptance_warning = -1;
+  int prompt_lookup_max = 4;  // longest n-gram looked up
   int prompt_lookup_min = 2;
   int lookahead_window = 5;   // W of arXiv 2402.02057
   int lookahead_ngram = 4;    // its N

@@ -24,11 +24,12 @@ LookaheadOptions LookaheadOptionsOf(const SpeculativeConfig& config) {
   return {config.lookahead_window, config.lookahead_ngram, config.lookahead_guesses};
 }
 
-// What `auto` stands for: the drafters that learn from the text at hand, and a draft model where
-// there is one.
+// What `auto` stands for: the drafters that learn from the text at hand, and a corpus's table and a
+// draft model where they are named.
 std::vector<DrafterKind> KindsOf(const SpeculativeConfig& config) {
   if (!config.method.automatic()) return config.method.drafters();
   std::vector<DrafterKind> kinds = {DrafterKind::kSuffix, DrafterKind::kTokenRecycling};
+  if (!config.ngram_cache.empty()) kinds.push_back(DrafterKind::kNgramCache);
   if (config.UsesDraftModel()) kinds.push_back(DrafterKind::kDraftModel);
   return kinds;
 }
@@ -95,7 +96,11 @@ Result<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(const SpeculativeConf
 
 BudgetOptions BudgetFor(const SpeculativeConfig& config) {
   BudgetOptions options;
-  options.acceptance_warning = config.acceptance_warning;
+  if (config.acceptance_warning >= 0) {
+    options.acceptance_warning = config.acceptance_warning;
+  } else if (config.method.automatic()) {
+    options.acceptance_warning = 0;
+  }
   options.fixed_nodes = config.num_speculative_tokens;
   const bool lookahead = config.method.Has(DrafterKind::kLookahead);
   if (options.fixed_nodes == 0 && lookahead) options.fixed_nodes = LookaheadNodes(config);

@@ -190,6 +190,23 @@ TEST(Flags, BenchFlags) {
   }
 }
 
+TEST(Flags, AcceptanceWarningHoldsWhateverStandsFirst) {
+  const std::vector<std::string> config = {"--speculative-config",
+                                           R"({"acceptance_warning": 0.9})"};
+  const std::vector<std::string> flag = {"--acceptance-warning", "0.25"};
+  for (const bool flag_first : {false, true}) {
+    std::vector<std::string> arguments = {"--model", "m"};
+    const auto& first = flag_first ? flag : config;
+    const auto& last = flag_first ? config : flag;
+    arguments.insert(arguments.end(), first.begin(), first.end());
+    arguments.insert(arguments.end(), last.begin(), last.end());
+    const auto flags = Parse(Subcommand::kRun, arguments);
+    ASSERT_TRUE(flags.ok()) << flags.error().message;
+    EXPECT_EQ(flags->speculation.fields.acceptance_warning, 0.25f);
+  }
+  EXPECT_FALSE(Parse(Subcommand::kRun, {"--model", "m", "--acceptance-warning", "2"}).ok());
+}
+
 TEST(Flags, BenchRowsFlags) {
   const auto f =
       Parse(Subcommand::kBenchRows, {"--model", "m", "--rows", "8,1,4,1", "--context", "0,4096",
