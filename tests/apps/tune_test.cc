@@ -176,9 +176,10 @@ TEST_F(TuneCommandTest, AnInterruptShowsWhatIsKnownAndWritesNoProfile) {
     if (position == 2 && app_.calls.size() == 5 + 17 + 2) app_.interrupts.pending = SIGINT;
   };
   EXPECT_EQ(Run({"--json", "--out", profile_}), 130);
-  EXPECT_EQ(app_.Json()["interrupted"], true);
-  EXPECT_EQ(app_.Json()["rows"].size(), 17u);
-  for (const auto& row : app_.Json()["rows"]) {
+  const auto json = app_.Json();
+  EXPECT_EQ(json["interrupted"], true);
+  EXPECT_EQ(json["rows"].size(), 17u);
+  for (const auto& row : json["rows"]) {
     EXPECT_EQ(row["chosen"], false);
     EXPECT_EQ(row["prompts"], 1);
   }
