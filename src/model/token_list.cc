@@ -24,9 +24,10 @@ bool TakeNumber(std::string_view& text, char after, int& number) {
 
 Error Bad(const std::string& name, size_t line, std::string_view what) {
   return {ErrorCode::kBadFile,
-          fmt::format("{}: line {}: {}. A token list is \"hunch-vocab 1 <vocabulary size> <number "
-                      "of ids>\", then ascending ids, one a line: make it again with `hunch vocab count`",
-                      name, line, what)};
+          fmt::format(
+              "{}: line {}: {}. A token list is \"hunch-vocab 1 <vocabulary size> <number "
+              "of ids>\", then ascending ids, one a line: make it again with `hunch vocab count`",
+              name, line, what)};
 }
 
 }  // namespace
