@@ -10,21 +10,14 @@ namespace hunch {
 namespace {
 
 constexpr int32_t kRoot = -1;
-constexpr int32_t kNoNode = -2;
-
-int32_t FindChild(const DraftTree& tree, int32_t parent, TokenId token) {
-  for (int32_t node = parent + 1; node < tree.size(); ++node) {
-    if (tree.parents[node] == parent && tree.tokens[node] == token) return node;
-  }
-  return kNoNode;
-}
+constexpr int32_t kNoNode = DraftTree::kNoNode;
 
 // The child of `parent` that carries `token`, found or added; kNoNode when there is no room, or
 // there was no parent.
 int32_t Lay(int32_t parent, int depth, TokenId token, float probability,
             const ProposeLimits& limits, DraftTree& tree) {
   if (parent == kNoNode) return kNoNode;
-  const int32_t found = FindChild(tree, parent, token);
+  const int32_t found = tree.FindChild(parent, token);
   if (found != kNoNode) {
     tree.probabilities[found] = std::max(tree.probabilities[found], probability);
     return found;
@@ -150,7 +143,7 @@ void LookaheadDrafter::ReadWindow(const Observation& step) {
 TokenId LookaheadDrafter::After(const Observation& step, int column) const {
   int32_t node = kRoot;
   const auto descend = [&](TokenId token) {
-    if (node != kNoNode) node = FindChild(step.tree, node, token);
+    if (node != kNoNode) node = step.tree.FindChild(node, token);
   };
   for (int i = 0; i < column; ++i) descend(levels_[0][i]);
   for (int level = 1; level < filled_; ++level) descend(levels_[level][column]);

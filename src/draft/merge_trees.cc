@@ -3,17 +3,6 @@
 #include "base/check.h"
 
 namespace hunch {
-namespace {
-
-// The child of `parent` with `token` among the first `nodes` nodes, or -1.
-int32_t FindChild(const DraftTree& tree, int nodes, int32_t parent, TokenId token) {
-  for (int32_t node = parent + 1; node < nodes; ++node) {
-    if (tree.parents[node] == parent && tree.tokens[node] == token) return node;
-  }
-  return -1;
-}
-
-}  // namespace
 
 void TreeMerger::Merge(const DraftTree& from, uint8_t source, DraftTree& into) {
   const int there = into.size();  // siblings within `from` differ already
@@ -27,7 +16,7 @@ void TreeMerger::Merge(const DraftTree& from, uint8_t source, DraftTree& into) {
   place_.clear();
   for (int node = 0; node < from.size(); ++node) {
     const int32_t parent = from.parents[node] < 0 ? -1 : place_[from.parents[node]];
-    int32_t same = FindChild(into, there, parent, from.tokens[node]);
+    int32_t same = into.FindChild(parent, from.tokens[node], there);
     if (same < 0) {
       const int32_t law = from.laws[node];
       same = into.Add(from.tokens[node], parent, from.probabilities[node],

@@ -56,6 +56,18 @@ struct DraftTree {
     laws.clear();
     law_rows.clear();
   }
+  static constexpr int32_t kNoNode = -2;  // -1 is the parent of roots
+  // The first child of `parent` (-1: a root) that carries `token` among the first `nodes` nodes, or
+  // kNoNode. Children come after their parent.
+  int32_t FindChild(int32_t parent, TokenId token, int nodes) const {
+    for (int32_t node = parent + 1; node < nodes; ++node) {
+      if (parents[node] == parent && tokens[node] == token) return node;
+    }
+    return kNoNode;
+  }
+  int32_t FindChild(int32_t parent, TokenId token) const {
+    return FindChild(parent, token, size());
+  }
   // Appends a node and returns its index.
   int Add(TokenId token, int32_t parent, float probability, int32_t law = kCertain,
           uint8_t source = 0) {

@@ -49,8 +49,8 @@ Result<SharedStores::Set*> StoresOf(const SpeculativeConfig& config, SharedStore
 }
 
 Result<std::unique_ptr<Drafter>> MakeDrafter(DrafterKind kind, const SpeculativeConfig& config,
-                                             const DraftParts& parts) {
-  HUNCH_ASSIGN_OR_RETURN(SharedStores::Set* const shared, StoresOf(config, parts.stores));
+                                             const DraftParts& parts,
+                                             const SharedStores::Set* shared) {
   switch (kind) {
     case DrafterKind::kNgram:
       return std::unique_ptr<Drafter>(std::make_unique<NgramDrafter>(
@@ -88,8 +88,11 @@ Result<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(const SpeculativeConf
   HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(config));
   HUNCH_RETURN_IF_ERROR(LookaheadDrafter::Validate(LookaheadOptionsOf(config)));
   std::vector<std::unique_ptr<Drafter>> drafters;
-  for (const DrafterKind kind : KindsOf(config)) {
-    HUNCH_ASSIGN_OR_RETURN(drafters.emplace_back(), MakeDrafter(kind, config, parts));
+  const std::vector<DrafterKind> kinds = KindsOf(config);
+  if (kinds.empty()) return drafters;
+  HUNCH_ASSIGN_OR_RETURN(const SharedStores::Set* const shared, StoresOf(config, parts.stores));
+  for (const DrafterKind kind : kinds) {
+    HUNCH_ASSIGN_OR_RETURN(drafters.emplace_back(), MakeDrafter(kind, config, parts, shared));
   }
   return drafters;
 }

@@ -3,18 +3,6 @@
 #include "base/check.h"
 
 namespace hunch {
-namespace {
-
-// The first child of `parent` (-1: a root) that carries `token`, or -1. Children come after their
-// parent.
-int32_t FindChild(const DraftTree& tree, int32_t parent, TokenId token) {
-  for (int32_t node = parent + 1; node < tree.size(); ++node) {
-    if (tree.parents[node] == parent && tree.tokens[node] == token) return node;
-  }
-  return -1;
-}
-
-}  // namespace
 
 void AcceptCoupled(const DraftTree& tree, const LogitsRows& rows,
                    std::span<const TokenId> committed, Sampler& sampler, Verdict& verdict) {
@@ -26,7 +14,7 @@ void AcceptCoupled(const DraftTree& tree, const LogitsRows& rows,
     const std::span<const TokenId> before = verdict.path.empty() ? committed : verdict.prefix;
     verdict.tokens.push_back(sampler.Choose(before, rows.row(node + 1)));
     const TokenId token = verdict.tokens.back().token;
-    node = FindChild(tree, node, token);
+    node = tree.FindChild(node, token);
     if (node < 0) return;
     if (verdict.path.empty()) verdict.prefix.assign(committed.begin(), committed.end());
     verdict.path.push_back(node);

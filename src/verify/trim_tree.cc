@@ -3,17 +3,6 @@
 #include <algorithm>
 
 namespace hunch {
-namespace {
-
-// Whether one of the first `nodes` nodes is a child of `parent` with `token`.
-bool HasChild(const DraftTree& tree, int nodes, int32_t parent, TokenId token) {
-  for (int32_t node = parent + 1; node < nodes; ++node) {
-    if (tree.parents[node] == parent && tree.tokens[node] == token) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 int TreeTrimmer::Trim(int max_nodes, int max_depth, int vocab_size, DraftTree& tree) {
   const size_t given =
@@ -33,7 +22,7 @@ int TreeTrimmer::Trim(int max_nodes, int max_depth, int vocab_size, DraftTree& t
     const int32_t new_parent = parent < 0 ? -1 : place_[parent];
     if (parent >= 0 && new_parent < 0) continue;
     const int new_depth = new_parent < 0 ? 1 : depth_[new_parent] + 1;
-    if (new_depth > max_depth || HasChild(tree, kept, new_parent, token)) continue;
+    if (new_depth > max_depth || tree.FindChild(new_parent, token, kept) >= 0) continue;
     tree.tokens[kept] = token;
     tree.parents[kept] = new_parent;
     tree.probabilities[kept] = tree.probabilities[node];
