@@ -266,8 +266,8 @@ int64_t ArgMaxImpl(const float* x, int64_t n) {
   const Floats wanted = Splat(best);
   int64_t i = 0;
   for (; i + 16 <= n; i += 16) {
-    const int lane = FirstSet(Equal(LoadFloats(x + i), wanted));
-    if (lane < 16) return i + lane;
+    const uint32_t found = SetLanes(Equal(LoadFloats(x + i), wanted));
+    if (found != 0) return i + __builtin_ctz(found);
   }
   for (; i < n; ++i) {
     if (x[i] == best) return i;

@@ -29,6 +29,6 @@ extern const RowOps kRowOpsNeon;
         LogRowImpl, Log1pRowImpl, GumbelRowImpl                                              \
   }
 #define HUNCH_ROW_OPS_TABLE \
-  { BlockMaximaImpl, MassSumImpl, GumbelBlockImpl }
+  { BlockMaximaImpl, AboveImpl, MassSumImpl, MassEstimateImpl, GumbelBlockImpl }
 
 #endif  // HUNCH_KERNELS_OPS_TABLES_H_

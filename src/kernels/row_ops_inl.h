@@ -21,6 +21,14 @@ void BlockMaximaImpl(const float* x, int64_t n, float* maxima) {
   }
 }
 
+uint64_t AboveImpl(const float* x, float bound) {
+  uint64_t bits = 0;
+  for (int i = 0; i < kLogitBlock; i += 16) {
+    bits |= uint64_t{SetLanes(Less(Splat(bound), LoadFloats(x + i)))} << i;
+  }
+  return bits;
+}
+
 // floor(v) of 0 <= v < 2^22, as lanes of numbers.
 VEC16_FN Floats Floor(Floats v) {
   const Floats magic = Splat(0x1p23f);  // adding it rounds to an integer
@@ -81,6 +89,48 @@ uint64_t MassSumImpl(const float* x, int64_t n, const float* maxima, float max, 
     }
   }
   return total + Total(sum);
+}
+
+// About 2.08 times the sum of exp(z). An fp32 number's bits, read as an integer, are 2^23 times its
+// logarithm in base 2, but for a mantissa that runs straight between the powers of two; so the
+// integer 2^23 (z / ln 2 + 127), read as a number, is exp(z) along those straight lines. Two such
+// polygons half an octave apart, the second over sqrt 2, together stay between 2.0606 and 2.0918
+// exp(z); one alone would be 6 % wide. 7 instructions for 16 tokens; the exact sum takes 30.
+double MassEstimateImpl(const float* x, int64_t n, const float* maxima, float max,
+                        float temperature) {
+  constexpr int kBlocksPerTotal = 64;             // fp32 sums of so many lose nothing that matters
+  const float slope = 12102203.2f / temperature;  // 2^23 / ln 2
+  const Floats slopes = Splat(slope), one = Splat(0x1.fcp29f);  // 2^23 * 127: z = 0
+  const Floats least = Splat(0x1p28f);  // exp(-66): of what has no mass, and of NaN
+  const Floats shift = Splat(max);
+  const Ints half_octave = SplatInt(1 << 22);
+  const float least_max = max - 32 * temperature;  // a block below it has no mass
+  Floats first = Splat(0.0f), second = Splat(0.0f);
+  double total = 0;
+  int blocks = 0;
+  const auto add_to_total = [&] {
+    total += static_cast<double>(SumTree(first)) +
+             static_cast<double>(SumTree(second)) * 0.70710678118654752;
+    first = second = Splat(0.0f);
+  };
+  for (int64_t i = 0; i < n; i += kLogitBlock) {
+    if (!(*maxima++ >= least_max)) continue;
+    float tail[kLogitBlock];
+    const float* block = x + i;
+    if (n - i < kLogitBlock) {
+      for (int64_t j = 0; j < kLogitBlock; ++j) tail[j] = i + j < n ? block[j] : -kInfinity;
+      block = tail;
+    }
+    for (int j = 0; j < kLogitBlock; j += 16) {
+      const Floats line = Fma(Sub(LoadFloats(block + j), shift), slopes, one);
+      const Ints bits = RoundToInts(Max(line, least));
+      first = Add(first, AsFloats(bits));
+      second = Add(second, AsFloats(AddInts(bits, half_octave)));
+    }
+    if (++blocks % kBlocksPerTotal == 0) add_to_total();
+  }
+  add_to_total();
+  return total;
 }
 
 bool GumbelBlockImpl(uint64_t seed, uint32_t choice, uint64_t position, int64_t first,

@@ -270,11 +270,20 @@ void CheckRowOps(const RowOps& truth, RowOps& ops, std::vector<std::string>& dis
       },
       &RowOps::block_maxima);
   checker.Check(
+      "above", truth, ops, [&](const RowOps& t) { return t.above(row.data(), 1.0f); },
+      &RowOps::above);
+  checker.Check(
       "mass_sum", truth, ops,
       [&](const RowOps& t) {
         return t.mass_sum(row.data(), row.size(), maxima.data(), 16.0f, 0.7f);
       },
       &RowOps::mass_sum);
+  checker.Check(
+      "mass_estimate", truth, ops,
+      [&](const RowOps& t) {
+        return t.mass_estimate(row.data(), row.size(), maxima.data(), 16.0f, 0.7f);
+      },
+      &RowOps::mass_estimate);
   checker.Check(
       "gumbel_block", truth, ops,
       [](const RowOps& t) {

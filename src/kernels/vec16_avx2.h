@@ -81,10 +81,9 @@ VEC16_FN Mask EqualInts(Ints a, Ints b) {
 VEC16_FN Floats Select(Mask m, Floats a, Floats b) {
   return {_mm256_blendv_ps(b.lo, a.lo, m.lo), _mm256_blendv_ps(b.hi, a.hi, m.hi)};
 }
-VEC16_FN int FirstSet(Mask m) {
-  const unsigned bits = static_cast<unsigned>(_mm256_movemask_ps(m.lo)) |
-                        static_cast<unsigned>(_mm256_movemask_ps(m.hi)) << 8;
-  return __builtin_ctz(bits | 0x10000u);
+VEC16_FN uint32_t SetLanes(Mask m) {
+  return static_cast<uint32_t>(_mm256_movemask_ps(m.lo)) |
+         static_cast<uint32_t>(_mm256_movemask_ps(m.hi)) << 8;
 }
 
 VEC16_FN Ints AsInts(Floats v) { return {_mm256_castps_si256(v.lo), _mm256_castps_si256(v.hi)}; }
@@ -101,6 +100,8 @@ VEC16_FN Ints ShiftRight(Ints a) {
   return {_mm256_srai_epi32(a.lo, kBits), _mm256_srai_epi32(a.hi, kBits)};
 }
 VEC16_FN Floats ToFloats(Ints a) { return {_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)}; }
+// Nearest, ties to even; of numbers that fit.
+VEC16_FN Ints RoundToInts(Floats v) { return {_mm256_cvtps_epi32(v.lo), _mm256_cvtps_epi32(v.hi)}; }
 // Both halves of a word are exact in fp32, so the fma rounds once.
 VEC16_FN __m256 HalfUnsignedToFloats(__m256i a) {
   const __m256 high = _mm256_cvtepi32_ps(_mm256_srli_epi32(a, 16));

@@ -47,7 +47,7 @@ VEC16_FN Mask Less(Floats a, Floats b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT
 VEC16_FN Mask Equal(Floats a, Floats b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 VEC16_FN Mask EqualInts(Ints a, Ints b) { return _mm512_cmpeq_epi32_mask(a, b); }
 VEC16_FN Floats Select(Mask m, Floats a, Floats b) { return _mm512_mask_blend_ps(m, b, a); }
-VEC16_FN int FirstSet(Mask m) { return __builtin_ctz(static_cast<unsigned>(m) | 0x10000u); }
+VEC16_FN uint32_t SetLanes(Mask m) { return m; }
 
 VEC16_FN Ints AsInts(Floats v) { return _mm512_castps_si512(v); }
 VEC16_FN Floats AsFloats(Ints v) { return _mm512_castsi512_ps(v); }
@@ -59,6 +59,8 @@ VEC16_FN Ints ShiftRight(Ints a) {
   return _mm512_srai_epi32(a, kBits);
 }
 VEC16_FN Floats ToFloats(Ints a) { return _mm512_cvtepi32_ps(a); }
+// Nearest, ties to even; of numbers that fit.
+VEC16_FN Ints RoundToInts(Floats v) { return _mm512_cvtps_epi32(v); }
 VEC16_FN Floats UnsignedToFloats(Ints a) { return _mm512_cvtepu32_ps(a); }
 VEC16_FN Floats ScaleByPowerOfTwo(Floats p, Floats n) { return _mm512_scalef_ps(p, n); }
 

@@ -101,14 +101,13 @@ VEC16_FN Floats Select(Mask m, Floats x, Floats y) {
   return Map<Floats>(
       [](uint32x4_t mask, float32x4_t a, float32x4_t b) { return vbslq_f32(mask, a, b); }, m, x, y);
 }
-VEC16_FN int FirstSet(Mask m) {
+VEC16_FN uint32_t SetLanes(Mask m) {
   const uint16x8_t low = vcombine_u16(vmovn_u32(m.a), vmovn_u32(m.b));
   const uint16x8_t high = vcombine_u16(vmovn_u32(m.c), vmovn_u32(m.d));
   const uint8x16_t bytes = vcombine_u8(vmovn_u16(low), vmovn_u16(high));
-  // Four bits a lane: the shift by 4 keeps half of each byte.
-  const uint8x8_t nibbles = vshrn_n_u16(vreinterpretq_u16_u8(bytes), 4);
-  const uint64_t bits = vget_lane_u64(vreinterpret_u64_u8(nibbles), 0);
-  return bits == 0 ? 16 : __builtin_ctzll(bits) / 4;
+  const uint8x16_t bits = vandq_u8(bytes, vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201)));
+  return static_cast<uint32_t>(vaddv_u8(vget_low_u8(bits))) |
+         static_cast<uint32_t>(vaddv_u8(vget_high_u8(bits))) << 8;
 }
 
 VEC16_FN Ints AsInts(Floats x) {
@@ -133,6 +132,10 @@ VEC16_FN Ints ShiftRight(Ints x) {
 }
 VEC16_FN Floats ToFloats(Ints x) {
   return Map<Floats>([](int32x4_t a) { return vcvtq_f32_s32(a); }, x);
+}
+// Nearest, ties to even; of numbers that fit.
+VEC16_FN Ints RoundToInts(Floats x) {
+  return Map<Ints>([](float32x4_t a) { return vcvtnq_s32_f32(a); }, x);
 }
 VEC16_FN Floats UnsignedToFloats(Ints x) {
   return Map<Floats>([](int32x4_t a) { return vcvtq_f32_u32(vreinterpretq_u32_s32(a)); }, x);

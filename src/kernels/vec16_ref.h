@@ -108,12 +108,11 @@ inline Mask EqualInts(const Ints& a, const Ints& b) {
 inline Floats Select(const Mask& m, const Floats& a, const Floats& b) {
   return MapFloats([&](int i) { return m.lane[i] ? a.lane[i] : b.lane[i]; });
 }
-// The lowest lane that is set, 16 when none is.
-inline int FirstSet(const Mask& m) {
-  for (int i = 0; i < 16; ++i) {
-    if (m.lane[i]) return i;
-  }
-  return 16;
+// Bit i: lane i is set.
+inline uint32_t SetLanes(const Mask& m) {
+  uint32_t bits = 0;
+  for (int i = 0; i < 16; ++i) bits |= uint32_t{m.lane[i]} << i;
+  return bits;
 }
 
 inline Ints AsInts(const Floats& v) { return std::bit_cast<Ints>(v); }
@@ -138,6 +137,10 @@ Ints ShiftRight(const Ints& a) {
 }
 inline Floats ToFloats(const Ints& a) {
   return MapFloats([&](int i) { return static_cast<float>(a.lane[i]); });
+}
+// Nearest, ties to even; of numbers that fit.
+inline Ints RoundToInts(const Floats& a) {
+  return MapInts([&](int i) { return static_cast<int32_t>(__builtin_rintf(a.lane[i])); });
 }
 // The lanes taken as uint32, rounded to nearest even.
 inline Floats UnsignedToFloats(const Ints& a) {

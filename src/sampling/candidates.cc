@@ -45,25 +45,9 @@ void Candidates::Reserve(int tokens) {
   buckets_.reserve(kBuckets);
 }
 
-// Without a branch per token: in a flat row it would be guessed wrong every other time.
 void Candidates::Gather(const RelativeRow& row, float floor) {
   mass_.clear();
-  size_t count = 0;
-  for (int block = 0; block < row.blocks(); ++block) {
-    if (!(row.block_z(block) >= floor)) continue;
-    const int first = block * RelativeRow::kBlock;
-    const int n = row.block_size(block);
-    ids_.resize(count + static_cast<size_t>(n));
-    z_.resize(ids_.size());
-    for (int id = first; id < first + n; ++id) {
-      const float z = row.z(id);
-      ids_[count] = id;
-      z_[count] = z;
-      count += z >= floor;
-    }
-  }
-  ids_.resize(count);
-  z_.resize(count);
+  row.Gather(floor, ids_, z_);
 }
 
 void Candidates::Select(RelativeRow& row, const Truncation& truncation) {
@@ -95,22 +79,47 @@ void Candidates::SelectByMass(RelativeRow& row, const Truncation& truncation, bo
     if (top_p < 1) KeepTopP(top_p, SumOfMass());
   } else if (top_p < 1) {
     const uint64_t total = row.mass();
-    // SPEED ONLY: what lies above a floor comes first in the order, so once it has the mass that
-    // top-p wants, nothing below matters. Few rows need more than the first floors: gathering all
-    // that could matter at once took 200 of 230 us on SmolLM2's flat rows.
-    constexpr float kFloors[] = {-2, -5, -9, -13, kLeastWithMass};
-    for (const float floor : kFloors) {
-      if (!kTakeSpeedOnlyBranches && floor > kLeastWithMass) continue;
-      Gather(row, floor);
-      Weigh();
-      if (SumOfMass() >= Share(top_p, total)) break;
-    }
+    GatherMass(row, Share(top_p, total));
     KeepTopP(top_p, total);
   } else {
     Gather(row, kLeastWithMass);
     Weigh();
   }
   if (truncation.typical_p < 1) KeepTypical(truncation.typical_p);
+}
+
+// The first tokens of z's order, so many that they have at least the wanted mass; all that have any
+// if those have less.
+void Candidates::GatherMass(const RelativeRow& row, uint64_t wanted) {
+  // SPEED ONLY: what lies above a floor comes first in the order, so once it has the mass that is
+  // wanted, nothing below matters. Few rows need more than the first floors: gathering all
+  // that could matter at once took 200 of 230 us on SmolLM2's flat rows.
+  constexpr float kFloors[] = {-2, -5, -9, -13, kLeastWithMass};
+  for (const float floor : kFloors) {
+    if (!kTakeSpeedOnlyBranches && floor > kLeastWithMass) continue;
+    Gather(row, floor);
+    Weigh();
+    if (SumOfMass() >= wanted) break;
+  }
+}
+
+void Candidates::GatherAtLeastTopP(const RelativeRow& row, float top_p) {
+  const MassBounds total = row.mass_bounds();
+  surely_wanted_ = Share(top_p, total.least);
+  GatherMass(row, Share(top_p, total.most));
+}
+
+int Candidates::best() const {
+  return static_cast<int>(std::max_element(z_.begin(), z_.end()) - z_.begin());
+}
+
+bool Candidates::SurelyInTopP(int32_t id) const {
+  const size_t at = std::lower_bound(ids_.begin(), ids_.end(), id) - ids_.begin();
+  uint64_t before = 0;
+  for (size_t i = 0; i < ids_.size(); ++i) {
+    if (z_[i] > z_[at] || (z_[i] == z_[at] && i < at)) before += mass_[i];
+  }
+  return before == 0 || before < surely_wanted_;
 }
 
 // Fills mass_ and drops the candidates without mass.

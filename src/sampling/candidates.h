@@ -29,6 +29,7 @@ struct Truncation {
   bool any() const { return top_k > 0 || min_z > kNoFloor || weighs(); }
   // Whether a truncation needs probability mass.
   bool weighs() const { return top_p < 1 || typical_p < 1; }
+  bool only_top_p() const { return top_p < 1 && typical_p >= 1 && top_k == 0 && min_z <= kNoFloor; }
 
   static const float kNoFloor;  // the least finite float
   int top_k;                    // 0: off
@@ -48,6 +49,10 @@ class Candidates {
   void Reserve(int tokens);
   // Never leaves nothing of a row that is not empty.
   void Select(RelativeRow& row, const Truncation& truncation);
+  // Top-p without the row's exact mass, which is half of its cost: at least the tokens that top-p
+  // alone keeps, and whether one of them (that is here) surely is among those.
+  void GatherAtLeastTopP(const RelativeRow& row, float top_p);
+  bool SurelyInTopP(int32_t id) const;
   // The count best tokens (z descending, id ascending), in ascending id; fewer if fewer can be
   // chosen.
   void SelectBest(RelativeRow& row, int count);
@@ -55,9 +60,12 @@ class Candidates {
   int size() const { return static_cast<int>(ids_.size()); }
   int32_t id(int i) const { return ids_[i]; }  // ascending in i
   float z(int i) const { return z_[i]; }
+  const float* z() const { return z_.data(); }  // [size()]
+  int best() const;                             // the index of the first in the order; 0 of none
 
  private:
   void Gather(const RelativeRow& row, float floor);
+  void GatherMass(const RelativeRow& row, uint64_t wanted);
   void SelectByMass(RelativeRow& row, const Truncation& truncation, bool truncated);
   void Weigh();
   uint64_t SumOfMass() const;
@@ -72,6 +80,7 @@ class Candidates {
   std::vector<int32_t> ids_;
   std::vector<float> z_;
   std::vector<uint64_t> mass_;  // filled by Weigh, else empty
+  uint64_t surely_wanted_ = 0;  // by GatherAtLeastTopP: top_p of the least mass of the row
   std::vector<float> rank_;     // not negative; the smallest are kept
   // Scratch.
   std::vector<uint64_t> ones_;

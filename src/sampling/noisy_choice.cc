@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/philox.h"
 #include "kernels/ops.h"
 #include "kernels/row_ops.h"
 #include "sampling/speed_only.h"
@@ -46,18 +47,53 @@ void OfferBlock(const RelativeRow& row, int block, const NoiseKey& key, TopList&
   OfferTokens(row, block, noise, top);
 }
 
-// most_word[n]: no Philox word above it makes a token of block first + i reach the list. A word of
-// w 2^32 gives G = -log(-log(1 - w)), so G >= g means w <= 1 - exp(-u) <= u, u = e^-g; u is taken
-// 0.1 % too large, which is more than all roundings.
-void MostWords(const RelativeRow& row, const TopList& top, int first, int n, float* most_word) {
+// most_word[n], from z[n]: no Philox word above it lifts a token of that z, or less, to the list. A
+// word of w 2^32 gives G = -log(-log(1 - w)), so G >= g means w <= 1 - exp(-u) <= u, u = e^-g; u is
+// taken 0.1 % too large, which is more than all roundings.
+void MostWords(const float* z, int n, const TopList& top, float* most_word) {
   // Absolute for Exp's and the noise's roundings, relative for those of z + G where T is tiny.
   const float slack = 1e-3f + 1e-6f * std::fabs(top.floor());
   for (int i = 0; i < n; ++i) {
-    const float lacking = top.floor() - slack - row.block_z(first + i);
-    most_word[i] = lacking < 64 ? -lacking : -64.0f;  // NaN: the block has no token to choose
+    const float lacking = top.floor() - slack - z[i];
+    most_word[i] = lacking < 64 ? -lacking : -64.0f;  // NaN: no token to choose
   }
   ExpRow(most_word, n, most_word);
   for (int i = 0; i < n; ++i) most_word[i] = most_word[i] * 0x1p32f + 256.0f;
+}
+
+// The Philox word behind a token's noise, as GumbelRow takes it.
+uint32_t Word(const NoiseKey& key, int id) {
+  const auto u32 = [](uint64_t bits) { return static_cast<uint32_t>(bits); };
+  const PhiloxCounter counter = {static_cast<uint32_t>(id) >> 2, key.choice, u32(key.position),
+                                 u32(key.position >> 32)};
+  return Philox4x32(counter, {u32(key.seed), u32(key.seed >> 32)})[id % 4];
+}
+
+void OfferCandidate(const Candidates& candidates, int i, const NoiseKey& key, TopList& top) {
+  float noise;
+  Noise(key, candidates.id(i), 1, &noise);
+  top.Offer(candidates.id(i), candidates.z(i) + noise);
+}
+
+// The candidates [begin, end) of one block; most_word[end - begin] as MostWords gives it.
+void OfferCandidates(const Candidates& candidates, int begin, int end, const float* most_word,
+                     const NoiseKey& key, TopList& top) {
+  constexpr int kWholeBlockFrom = 8;  // of 64: where so many stand close, one vector pass is faster
+  if (end - begin < kWholeBlockFrom) {
+    for (int i = begin; i < end; ++i) {
+      if (static_cast<float>(Word(key, candidates.id(i))) > most_word[i - begin]) continue;
+      OfferCandidate(candidates, i, key, top);
+    }
+    return;
+  }
+  const int first = candidates.id(begin) / kBlock * kBlock;
+  const float most = *std::max_element(most_word, most_word + (end - begin));
+  float noise[kBlock];
+  if (!GumbelBlock(key.seed, key.choice, key.position, first, most, noise)) return;
+  for (int i = begin; i < end; ++i) {
+    const int id = candidates.id(i);
+    top.Offer(id, candidates.z(i) + noise[id - first]);
+  }
 }
 
 }  // namespace
@@ -71,13 +107,13 @@ void OfferNoisyRow(const RelativeRow& row, const NoiseKey& key, TopList& top) {
   // other block only the Philox words, unless one of them is small enough to win.
   OfferBlock(row, row.best_block(), key, top);
   constexpr int kPiece = 128;  // blocks between two looks at how high the list has risen
-  float most_word[kPiece], noise[kBlock];
+  float block_z[kPiece], most_word[kPiece], noise[kBlock];
   for (int begin = 0; begin < row.blocks(); begin += kPiece) {
     const int n = std::min(kPiece, row.blocks() - begin);
-    MostWords(row, top, begin, n, most_word);
+    for (int i = 0; i < n; ++i) block_z[i] = row.block_z(begin + i);
+    MostWords(block_z, n, top, most_word);
     for (int block = begin; block < begin + n; ++block) {
-      const float block_z = row.block_z(block);
-      if (block == row.best_block() || !CanWin(block_z, top)) continue;
+      if (block == row.best_block() || !CanWin(block_z[block - begin], top)) continue;
       if (GumbelBlock(key.seed, key.choice, key.position, int64_t{block} * kBlock,
                       most_word[block - begin], noise)) {
         OfferTokens(row, block, noise, top);
@@ -87,22 +123,24 @@ void OfferNoisyRow(const RelativeRow& row, const NoiseKey& key, TopList& top) {
 }
 
 void OfferNoisyCandidates(const Candidates& candidates, const NoiseKey& key, TopList& top) {
-  constexpr int kWholeBlockFrom = 8;  // of 64: from here on one vector pass beats single tokens
-  float noise[kBlock];
-  for (int i = 0; i < candidates.size();) {
-    const int first = candidates.id(i) / kBlock * kBlock;
-    int end = i + 1;
-    while (end < candidates.size() && candidates.id(end) < first + kBlock) ++end;
-    // SPEED ONLY: one call for the block, or one for each token.
-    const bool whole = kTakeSpeedOnlyBranches && end - i >= kWholeBlockFrom;
-    if (whole) Noise(key, first, candidates.id(end - 1) - first + 1, noise);
-    for (; i < end; ++i) {
-      const int id = candidates.id(i);
-      if (!whole) {
-        if (!CanWin(candidates.z(i), top)) continue;
-        Noise(key, id, 1, noise + (id - first));
+  const int size = candidates.size();
+  if (!kTakeSpeedOnlyBranches) {
+    for (int i = 0; i < size; ++i) OfferCandidate(candidates, i, key, top);
+    return;
+  }
+  // SPEED ONLY: the best candidate first, as in OfferNoisyRow; then of every candidate only the
+  // word, unless it is small enough to win.
+  if (size > 0) OfferCandidate(candidates, candidates.best(), key, top);
+  constexpr int kPiece = 128;
+  float most_word[kPiece];
+  for (int piece = 0; piece < size; piece += kPiece) {
+    const int n = std::min(kPiece, size - piece);
+    MostWords(candidates.z() + piece, n, top, most_word);
+    for (int begin = piece, end; begin < piece + n; begin = end) {
+      const int block = candidates.id(begin) / kBlock;
+      for (end = begin + 1; end < piece + n && candidates.id(end) / kBlock == block; ++end) {
       }
-      top.Offer(id, candidates.z(i) + noise[id - first]);
+      OfferCandidates(candidates, begin, end, most_word + (begin - piece), key, top);
     }
   }
 }

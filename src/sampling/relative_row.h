@@ -39,6 +39,8 @@ class RelativeRow {
     const float max = max_, temperature = temperature_;
     for (int i = 0; i < n; ++i) out[i] = (x[i] - max) / temperature;
   }
+  // The tokens that have z >= floor (at most 0), ascending, and their z.
+  void Gather(float floor, std::vector<int32_t>& ids, std::vector<float>& z) const;
   // No token of the block has a larger z.
   float block_z(int block) const { return Scale(maxima_[block]); }
   // The block that holds the best token.
@@ -46,10 +48,14 @@ class RelativeRow {
   // z of a value that at least `count` tokens reach (count in 1..blocks()).
   float FloorOfBest(int count);
   // Sum of Mass(z) over all tokens (candidates.h).
+  MassBounds mass_bounds() const {
+    return BoundMass(x_, size_, maxima_.data(), max_, temperature_);
+  }
   uint64_t mass() const { return MassSum(x_, size_, maxima_.data(), max_, temperature_); }
 
  private:
   float Scale(float x) const { return (x - max_) / temperature_; }
+  float LargestBelow(float floor) const;
   void ReplaceInfinities();
 
   const float* x_ = nullptr;  // [size_]

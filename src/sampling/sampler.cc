@@ -62,6 +62,10 @@ struct Sampler::State {
   // chosen.
   bool SelectNoisy(const NoiseKey& key, const float* processed, const float* maxima, int count);
   NoiseKey KeyAt(size_t position) const { return {params.seed, params.choice, position}; }
+  bool ChooseInTopP(const NoiseKey& key, const float* processed, const float* maxima,
+                    TokenId* token);
+  TokenId ChooseToken(const NoiseKey& key, const float* raw, const float* processed,
+                      const float* maxima);
   // `relative` describes the row: its law.
   void FillLaw(std::vector<float>& law);
   // The entries of `top`.
@@ -102,6 +106,30 @@ bool Sampler::State::SelectNoisy(const NoiseKey& key, const float* processed, co
     OfferNoisyRow(relative, key, top);
   }
   return true;
+}
+
+// The token of SelectNoisy, found for less; false when it takes SelectNoisy to find it.
+bool Sampler::State::ChooseInTopP(const NoiseKey& key, const float* processed, const float* maxima,
+                                  TokenId* token) {
+  if (!kTakeSpeedOnlyBranches || !truncation.only_top_p()) return false;
+  relative.Reset(processed, vocab_size, params.temperature, maxima);
+  if (relative.empty()) return false;
+  candidates.GatherAtLeastTopP(relative, truncation.top_p);
+  top.Reset(1);
+  OfferNoisyCandidates(candidates, key, top);
+  *token = top.entries().front().token;
+  return candidates.SurelyInTopP(*token);
+}
+
+TokenId Sampler::State::ChooseToken(const NoiseKey& key, const float* raw, const float* processed,
+                                    const float* maxima) {
+  if (params.temperature == 0) return Greedy(raw, processed, maxima);
+  TokenId token;
+  // SPEED ONLY: the best of more tokens than top-p keeps, if top-p keeps it, is the best of those.
+  // It is 19 times in 20.
+  if (ChooseInTopP(key, processed, maxima, &token)) return token;
+  if (!SelectNoisy(key, processed, maxima, 1)) return Greedy(raw, processed, maxima);
+  return top.entries().front().token;
 }
 
 uint64_t Sampler::State::MassOfChoosable() const {
@@ -164,11 +192,7 @@ TokenChoice Sampler::Choose(std::span<const TokenId> prefix, const Row& row) {
   const float* processed = s.processors.Apply(prefix, raw);
   const float* maxima = s.Maxima(row, processed);
   TokenChoice choice;
-  if (s.params.temperature == 0 || !s.SelectNoisy(s.KeyAt(prefix.size()), processed, maxima, 1)) {
-    choice.token = s.Greedy(raw, processed, maxima);
-  } else {
-    choice.token = s.top.entries().front().token;
-  }
+  choice.token = s.ChooseToken(s.KeyAt(prefix.size()), raw, processed, maxima);
   if (s.params.logprobs >= 0) s.logprobs.Fill(raw, s.vocab_size, s.params.logprobs, choice);
   return choice;
 }

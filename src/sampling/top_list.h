@@ -24,13 +24,15 @@ class TopList {
     entries_.clear();
   }
 
+  // A token may be on offer more than once, with the same score.
   void Offer(TokenId token, float score) {
     const Entry entry{token, score};
-    if (full()) {
-      if (!Before(entry, entries_.back())) return;
-      entries_.pop_back();
-    }
-    entries_.insert(std::upper_bound(entries_.begin(), entries_.end(), entry, Before), entry);
+    if (full() && !Before(entry, entries_.back())) return;
+    const auto at = std::lower_bound(entries_.begin(), entries_.end(), entry, Before);
+    if (at != entries_.end() && at->token == token) return;
+    const auto index = at - entries_.begin();
+    if (full()) entries_.pop_back();
+    entries_.insert(entries_.begin() + index, entry);
   }
 
   // A score below this changes nothing any more.

@@ -68,6 +68,62 @@ TEST(RowOpsTest, MassIsTheSumOfEachTokensShareInWholeUnits) {
   }
 }
 
+TEST(RowOpsTest, BoundsHoldTheMassAndAreNarrow) {
+  for (int n : kSizes) {
+    for (float temperature : {1.0f, 0.8f, 0.05f, 50.0f, 1e30f, 1e-19f, 1e-30f, 1e-40f}) {
+      const std::vector<float> row = Logits(n, n + 2);
+      const std::vector<float> maxima = Maxima(Isa::kRef, row);
+      const float max = *std::max_element(maxima.begin(), maxima.end());
+      if (max == -kInf) continue;
+      const uint64_t mass = MassSum(row.data(), n, maxima.data(), max, temperature);
+      const MassBounds bounds = BoundMass(row.data(), n, maxima.data(), max, temperature);
+      ASSERT_LE(bounds.least, mass) << n << " " << temperature;
+      ASSERT_GE(bounds.most, mass) << n << " " << temperature;
+      if (temperature < 1e-20f) continue;
+      ASSERT_GT(1.017 * static_cast<double>(bounds.least), static_cast<double>(bounds.most));
+      const double truth =
+          RowOpsFor(Isa::kRef)->mass_estimate(row.data(), n, maxima.data(), max, temperature);
+      for (Isa isa : SupportedIsas()) {
+        ASSERT_EQ(RowOpsFor(isa)->mass_estimate(row.data(), n, maxima.data(), max, temperature),
+                  truth)
+            << IsaName(isa) << " " << n << " " << temperature;
+      }
+    }
+  }
+}
+
+// Both ends of the bounds are reached, so neither can be moved: every place within an octave.
+TEST(RowOpsTest, BoundsAreThoseOfTheWorstRow) {
+  double least = 1, most = 1;
+  for (int step = 0; step <= 1000; ++step) {
+    std::vector<float> row(64 * 1000, -static_cast<float>(step) * 1e-3f * std::log(2.0f) - 1);
+    row[0] = 0;
+    const std::vector<float> maxima = Maxima(Isa::kRef, row);
+    const auto mass =
+        static_cast<double>(MassSum(row.data(), row.size(), maxima.data(), 0.0f, 1.0f));
+    const MassBounds bounds = BoundMass(row.data(), row.size(), maxima.data(), 0.0f, 1.0f);
+    least = std::max(least, static_cast<double>(bounds.least) / mass);
+    most = std::min(most, static_cast<double>(bounds.most) / mass);
+  }
+  EXPECT_LE(least, 1);
+  EXPECT_GT(least, 1 - 3e-4);
+  EXPECT_GE(most, 1);
+  EXPECT_LT(most, 1 + 3e-4);
+}
+
+TEST(RowOpsTest, AboveMarksWhatIsAbove) {
+  const std::vector<float> row = Logits(640, 3);
+  for (int first = 0; first + 64 <= 640; first += 64) {
+    for (float bound : {-kInf, -3.0f, row[first + 7], kInf}) {
+      uint64_t truth = 0;
+      for (int i = 0; i < 64; ++i) truth |= uint64_t{row[first + i] > bound} << i;
+      for (Isa isa : SupportedIsas()) {
+        ASSERT_EQ(RowOpsFor(isa)->above(row.data() + first, bound), truth) << IsaName(isa);
+      }
+    }
+  }
+}
+
 TEST(RowOpsTest, AFlatRowOfTheWholeVocabularyDoesNotOverflow) {
   const std::vector<float> row(600000, 3.0f);
   for (Isa isa : SupportedIsas()) {

@@ -14,6 +14,8 @@
 
 #include "kernels/ops.h"
 #include "kernels/row_ops.h"
+#include "sampling/candidates.h"
+#include "sampling/relative_row.h"
 
 namespace hunch {
 namespace {
@@ -180,6 +182,42 @@ TEST(SamplerTest, ChoosesTheArgmaxOfScaledLogitPlusKeyedNoise) {
     }
     EXPECT_EQ(Choose(params, row, prefix), best);
   }
+}
+
+// Top-p alone has a way of its own, which does without the row's exact mass where it can.
+TEST(SamplerTest, TopPChoosesTheBestOfWhatItKeeps) {
+  std::mt19937 random(31);
+  int last_kept = 0, beyond = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const int n = 1 + static_cast<int>(random() % (round % 10 == 0 ? 9000 : 300));
+    std::vector<float> x = RandomRow(n, random);
+    if (round % 4 == 0) {
+      for (float& value : x) value = std::round(value);  // many ties, also where top-p cuts
+    }
+    if (round % 5 == 0) x[random() % x.size()] = kNan;
+    SamplingParams params = AtTemperature(round % 3 == 0 ? 0.3f : round % 3 == 1 ? 1.0f : 5.0f);
+    params.top_p = round % 7 == 0 ? 0.3f : round % 7 == 1 ? 0.999f : 0.9f;
+    params.seed = round;
+    const Prefix prefix(random() % 50, 0);
+    RelativeRow row;
+    row.Reset(x.data(), n, params.temperature);
+    if (row.empty()) continue;
+    Candidates kept;
+    kept.Select(row, Truncation(params));
+    std::vector<float> noise(x.size());
+    GumbelRow(params.seed, params.choice, prefix.size(), 0, n, noise.data());
+    const auto score = [&](int i) { return kept.z(i) + noise[kept.id(i)]; };
+    int best = 0;
+    for (int i = 1; i < kept.size(); ++i) best = score(i) > score(best) ? i : best;
+    ASSERT_EQ(Choose(params, x, prefix), kept.id(best)) << round;
+    // How near the cut the cases come: the token kept last, and one beyond it that is better.
+    last_kept +=
+        kept.size() > 1 && kept.z(best) == *std::min_element(kept.z(), kept.z() + kept.size());
+    params.top_p = 1;
+    beyond += Choose(params, x, prefix) != kept.id(best);
+  }
+  EXPECT_GT(last_kept, 20);
+  EXPECT_GT(beyond, 100);
 }
 
 // Every control at once and one by one.
