@@ -49,6 +49,7 @@ Status DraftModel::Start(std::span<const TokenId> prompt, const SamplingParams& 
 }
 
 void DraftModel::Forget() {
+  GiveUp();
   table_.Clear();
   read_.clear();
   row_nodes_.clear();
@@ -56,18 +57,43 @@ void DraftModel::Forget() {
   noise_.reset();
 }
 
+// Ends a proposal that is not complete. What it has read of the committed tokens stays.
+void DraftModel::GiveUp() {
+  reservation_.reset();
+  if (phase_ == Phase::kGrows) row_nodes_.clear();
+  phase_ = Phase::kDone;
+}
+
+Status DraftModel::Begin(std::span<const TokenId> committed, const ProposeLimits& limits,
+                         DraftTree& tree) {
+  GiveUp();
+  tree.clear();
+  const auto unknown = [&](TokenId token) { return token >= vocab_size_; };
+  // A padding id of the target's that this model has no row for.
+  if (std::any_of(committed.begin(), committed.end(), unknown)) return Ok{};
+  limits_ = limits;
+  const int room = context_ - static_cast<int>(committed.size());
+  limits_.max_depth = std::min({limits.max_nodes, limits.max_depth, room});
+  if (limits_.max_depth <= 0) return Ok{};
+  committed_ = committed;
+  tree_ = &tree;
+  KeepAccepted();
+  phase_ = Phase::kReads;
+  return Ok{};
+}
+
 // Guesses that were committed keep their KV: their slots move to their places in the sequence.
-void DraftModel::KeepAccepted(std::span<const TokenId> committed) {
+void DraftModel::KeepAccepted() {
   const size_t base = read_.size();
   size_t kept =
-      std::mismatch(read_.begin(), read_.end(), committed.begin(), committed.end()).first -
+      std::mismatch(read_.begin(), read_.end(), committed_.begin(), committed_.end()).first -
       read_.begin();
   if (kept == base) {
     int32_t node = -1;
-    for (size_t row = 0; row < row_nodes_.size() && kept < committed.size(); ++row) {
+    for (size_t row = 0; row < row_nodes_.size() && kept < committed_.size(); ++row) {
       // Rows come after their parents' rows, so one way through them follows the path.
       const GrowingTree::Node& read = grown_.node(row_nodes_[row]);
-      if (read.parent != node || read.token != committed[kept]) continue;
+      if (read.parent != node || read.token != committed_[kept]) continue;
       model_.MoveSlot(table_.blocks(), static_cast<int>(base + row), static_cast<int>(kept));
       read_.push_back(read.token);
       ++kept;
@@ -75,38 +101,54 @@ void DraftModel::KeepAccepted(std::span<const TokenId> committed) {
     }
   }
   // The last token is always read again if need be: its logits are wanted.
-  kept = std::min(kept, committed.size() - 1);
+  kept = std::min(kept, committed_.size() - 1);
   table_.Truncate(static_cast<int>(kept));
   read_.resize(kept);
   row_nodes_.clear();
 }
 
-// Makes the KV hold exactly `committed` and returns the logits after its last token.
-Result<Logits> DraftModel::Read(std::span<const TokenId> committed) {
-  KeepAccepted(committed);
-  Logits logits = {};
-  while (read_.size() < committed.size()) {
-    const size_t kept = read_.size();
-    const size_t count = std::min<size_t>(committed.size() - kept, model_.limits().max_rows);
-    const bool last = kept + count == committed.size();
-    auto reservation = table_.Reserve(static_cast<int>(count));
-    if (!reservation)
-      return Error{ErrorCode::kResourceExhausted, "the draft model's KV cache is full"};
-    const SequenceRows rows = {.blocks = table_.blocks(),
-                               .committed = table_.committed(),
-                               .tokens = committed.subspan(kept, count),
-                               .parents = {},
-                               .logits_from = static_cast<int>(last ? count - 1 : count)};
-    logits = model_.Forward({&rows, 1});
-    ++passes_;
-    reservation->Commit(static_cast<int>(count));
-    read_.insert(read_.end(), committed.begin() + kept, committed.begin() + kept + count);
+int DraftModel::wanted_rows() const {
+  switch (phase_) {
+    case Phase::kReads:
+      return static_cast<int>(committed_.size() - read_.size());
+    case Phase::kGrows:
+      return static_cast<int>(leaves_.size());
+    case Phase::kDone:
+      break;
   }
-  return logits;
+  return 0;
 }
 
-// The logits after each of leaves_, whose KV goes behind that of the rows before.
-Logits DraftModel::ReadLeaves() {
+Result<int> DraftModel::LayRows(int max_rows, int max_logit_rows, SequenceRows& rows) {
+  HUNCH_CHECK(phase_ != Phase::kDone);
+  if (phase_ == Phase::kGrows) return LayLeaves(max_rows, max_logit_rows, rows);
+  return LayCommitted(max_rows, max_logit_rows, rows);
+}
+
+// As many of the committed tokens as there is room for; the last of all with logits.
+Result<int> DraftModel::LayCommitted(int max_rows, int max_logit_rows, SequenceRows& rows) {
+  const int wanted = wanted_rows();
+  const int count = std::min(wanted, max_rows);
+  const bool last = count == wanted;
+  if (count == 0 || (last && max_logit_rows == 0)) return 0;
+  auto reserved = table_.Reserve(count);
+  if (!reserved) {
+    GiveUp();
+    return Error{ErrorCode::kResourceExhausted, "the draft model's KV cache is full"};
+  }
+  reservation_.emplace(std::move(*reserved));
+  rows = {.blocks = table_.blocks(),
+          .committed = table_.committed(),
+          .tokens = committed_.subspan(read_.size(), count),
+          .parents = {},
+          .logits_from = last ? count - 1 : count};
+  return count;
+}
+
+// leaves_, whose KV goes behind that of the rows before.
+int DraftModel::LayLeaves(int max_rows, int max_logit_rows, SequenceRows& rows) {
+  const int wanted = wanted_rows();
+  if (wanted > std::min(max_rows, max_logit_rows)) return 0;
   const int before = static_cast<int>(row_nodes_.size());
   node_rows_.resize(grown_.size(), -1);
   for (const int32_t leaf : leaves_) {
@@ -116,18 +158,70 @@ Logits DraftModel::ReadLeaves() {
     row_tokens_.push_back(node.token);
     row_parents_.push_back(node.parent < 0 ? -1 : node_rows_[node.parent]);
   }
-  const SequenceRows rows = {.blocks = table_.blocks(),
-                             .committed = static_cast<int>(read_.size()),
-                             .tokens = row_tokens_,
-                             .parents = row_parents_,
-                             .logits_from = before,
-                             .rows_before = before};
+  rows = {.blocks = table_.blocks(),
+          .committed = static_cast<int>(read_.size()),
+          .tokens = row_tokens_,
+          .parents = row_parents_,
+          .logits_from = before,
+          .rows_before = before};
+  return wanted;
+}
+
+void DraftModel::Take(const Logits& logits) {
   ++passes_;
-  return model_.Forward({&rows, 1});
+  if (phase_ == Phase::kGrows) {
+    for (size_t i = 0; i < leaves_.size(); ++i) {
+      AddChildren(leaves_[i], logits, static_cast<int>(i));
+    }
+    NextLeaves();
+    return;
+  }
+  const int count = reservation_->slots();
+  reservation_->Commit(count);
+  reservation_.reset();
+  const auto unread = committed_.begin() + read_.size();
+  read_.insert(read_.end(), unread, unread + count);
+  if (read_.size() == committed_.size()) StartTree(logits);
+}
+
+int DraftModel::expand() const {
+  return std::min({options_.expand, model_.limits().max_logit_rows, model_.limits().max_rows});
+}
+
+// `logits`: after the last committed token.
+void DraftModel::StartTree(const Logits& logits) {
+  path_.assign(committed_.begin(), committed_.end());
+  grown_.Reset(limits_.max_nodes);
+  node_rows_.clear();
+  row_tokens_.clear();
+  row_parents_.clear();
+  AddChildren(-1, logits, 0);
+  // Room for all passes at once, so that how far a tree grows does not depend on what it guesses.
+  passes_left_ = std::min(limits_.max_nodes - 1, kMostRows / expand());
+  while (passes_left_ > 0 && !reservation_) {
+    if (auto reserved = table_.Reserve(passes_left_ * expand())) {
+      reservation_.emplace(std::move(*reserved));
+    } else {
+      passes_left_ /= 2;
+    }
+  }
+  NextLeaves();
+}
+
+// What the next pass reads; if nothing is worth one, the tree is complete.
+void DraftModel::NextLeaves() {
+  leaves_.clear();
+  if (passes_left_-- > 0) grown_.TakeLeaves(expand(), limits_.min_path_probability, leaves_);
+  phase_ = Phase::kGrows;
+  if (!leaves_.empty()) return;
+  if (reservation_) reservation_->Commit(static_cast<int>(row_nodes_.size()));
+  reservation_.reset();
+  grown_.Give(*tree_);
+  phase_ = Phase::kDone;
 }
 
 // best_ and beliefs_: what may follow path_, at most options_.branches.
-void DraftModel::ChooseChildren(const Sampler::Row& row, DraftTree& tree) {
+void DraftModel::ChooseChildren(const Sampler::Row& row) {
   beliefs_.clear();
   if (Draws()) {
     // The belief of a draw must not depend on what was drawn: the probability that two draws from
@@ -142,9 +236,9 @@ void DraftModel::ChooseChildren(const Sampler::Row& row, DraftTree& tree) {
       beliefs_.push_back(static_cast<float>(belief));
       belief *= 1 - std::min(sure, 1.0);
     }
-    law_index_ = static_cast<int32_t>(tree.law_rows.size() / vocab_size_);
-    tree.law_width = vocab_size_;
-    tree.law_rows.insert(tree.law_rows.end(), law_.begin(), law_.end());
+    law_index_ = static_cast<int32_t>(tree_->law_rows.size() / vocab_size_);
+    tree_->law_width = vocab_size_;
+    tree_->law_rows.insert(tree_->law_rows.end(), law_.begin(), law_.end());
     return;
   }
   law_index_ = DraftTree::kCertain;
@@ -165,8 +259,7 @@ void DraftModel::ChooseChildren(const Sampler::Row& row, DraftTree& tree) {
   if (best_.size() > static_cast<size_t>(options_.branches)) best_.resize(options_.branches);
 }
 
-void DraftModel::AddChildren(int32_t parent, const Logits& logits, int row,
-                             const ProposeLimits& limits, int depth, DraftTree& tree) {
+void DraftModel::AddChildren(int32_t parent, const Logits& logits, int row) {
   path_.resize(read_.size());
   for (int32_t at = parent; at >= 0; at = grown_.node(at).parent) {
     path_.push_back(grown_.node(at).token);
@@ -175,60 +268,14 @@ void DraftModel::AddChildren(int32_t parent, const Logits& logits, int row,
   const int64_t vocab = model_.vocab();
   const float* maxima =
       logits.maxima == nullptr ? nullptr : logits.maxima + row * LogitBlocks(vocab);
-  ChooseChildren({std::span(logits.rows + row * vocab, static_cast<size_t>(vocab_size_)), maxima},
-                 tree);
+  ChooseChildren({std::span(logits.rows + row * vocab, static_cast<size_t>(vocab_size_)), maxima});
   for (size_t i = 0; i < best_.size(); ++i) {
     const TokenId token = best_[i].token;
-    if (grown_.path(parent) * beliefs_[i] < limits.min_path_probability) return;
+    if (grown_.path(parent) * beliefs_[i] < limits_.min_path_probability) return;
     const bool ends = std::find(end_tokens_.begin(), end_tokens_.end(), token) != end_tokens_.end();
-    grown_.Add(token, parent, beliefs_[i], law_index_, !ends && grown_.depth(parent) + 1 < depth);
+    const bool open = !ends && grown_.depth(parent) + 1 < limits_.max_depth;
+    grown_.Add(token, parent, beliefs_[i], law_index_, open);
   }
-}
-
-void DraftModel::Grow(const Logits& first, const ProposeLimits& limits, int depth,
-                      DraftTree& tree) {
-  grown_.Reset(limits.max_nodes);
-  node_rows_.clear();
-  row_tokens_.clear();
-  row_parents_.clear();
-  AddChildren(-1, first, 0, limits, depth, tree);
-  const int expand =
-      std::min({options_.expand, model_.limits().max_logit_rows, model_.limits().max_rows});
-  // Room for all passes at once, so that how far a tree grows does not depend on what it guesses.
-  int passes = std::min(limits.max_nodes - 1, kMostRows / expand);
-  std::optional<Reservation> reservation;
-  while (passes > 0 && !reservation) {
-    if (auto reserved = table_.Reserve(passes * expand)) {
-      reservation.emplace(std::move(*reserved));
-    } else {
-      passes /= 2;
-    }
-  }
-  for (; passes > 0; --passes) {
-    grown_.TakeLeaves(expand, limits.min_path_probability, leaves_);
-    if (leaves_.empty()) break;
-    const Logits logits = ReadLeaves();
-    for (size_t i = 0; i < leaves_.size(); ++i) {
-      AddChildren(leaves_[i], logits, static_cast<int>(i), limits, depth, tree);
-    }
-  }
-  if (reservation) reservation->Commit(static_cast<int>(row_nodes_.size()));
-  grown_.Give(tree);
-}
-
-Status DraftModel::Propose(std::span<const TokenId> committed, const ProposeLimits& limits,
-                           DraftTree& tree) {
-  tree.clear();
-  const auto unknown = [&](TokenId token) { return token >= vocab_size_; };
-  // A padding id of the target's that this model has no row for.
-  if (std::any_of(committed.begin(), committed.end(), unknown)) return Ok{};
-  const int room = context_ - static_cast<int>(committed.size());
-  const int depth = std::min({limits.max_nodes, limits.max_depth, room});
-  if (depth <= 0) return Ok{};
-  HUNCH_ASSIGN_OR_RETURN(const Logits logits, Read(committed));
-  path_.assign(committed.begin(), committed.end());
-  Grow(logits, limits, depth, tree);
-  return Ok{};
 }
 
 }  // namespace hunch

@@ -6,7 +6,7 @@
 // A chain, or a tree that grows where it is likeliest to be right: each pass reads the best few
 // leaves and adds their best children. Its prompt is read lazily, at the first proposal. Its KV is
 // kept across steps, accepted guesses' included: only what was rejected is forgotten. Past its own
-// context it proposes nothing.
+// context it proposes nothing. The drafters of several sequences share passes (draft_passes.h).
 //
 // Memory: its tree of at most kMostRows read nodes; under `ratio`, in the tree that it fills, one
 // row of the vocabulary for each node it read.
@@ -16,10 +16,9 @@
 #include <optional>
 #include <vector>
 
-#include "draft/drafter.h"
+#include "draft/draft_passes.h"
 #include "draft/growing_tree.h"
 #include "kv/block_pool.h"
-#include "model/target.h"
 #include "sampling/ratio_noise.h"
 
 namespace hunch {
@@ -31,7 +30,7 @@ struct DraftModelOptions {
   uint32_t noise_stream = RatioNoise::kFirstDrafter;
 };
 
-class DraftModel : public Drafter {
+class DraftModel : public ModelDrafter {
  public:
   // Of one tree. The pool should have room for this many slots beyond the context; where it has
   // not, the trees of the last steps are smaller.
@@ -44,22 +43,34 @@ class DraftModel : public Drafter {
 
   std::string_view name() const override { return "draft_model"; }
   Status Start(std::span<const TokenId> prompt, const SamplingParams& params) override;
-  Status Propose(std::span<const TokenId> committed, const ProposeLimits& limits,
-                 DraftTree& tree) override;
   // What was accepted is seen from the next prefix.
   void Observe(const Observation&) override {}
   void Forget() override;
-  bool makes_passes() const override { return true; }
-  int64_t passes() const override { return passes_; }
+
+  Target& model() override { return model_; }
+  Status Begin(std::span<const TokenId> committed, const ProposeLimits& limits,
+               DraftTree& tree) override;
+  int wanted_rows() const override;
+  Result<int> LayRows(int max_rows, int max_logit_rows, SequenceRows& rows) override;
+  void Take(const Logits& logits) override;
+  // That it took part in, since it was made.
+  int64_t passes() const { return passes_; }
 
  private:
-  void KeepAccepted(std::span<const TokenId> committed);
-  Result<Logits> Read(std::span<const TokenId> committed);
-  void Grow(const Logits& first, const ProposeLimits& limits, int depth, DraftTree& tree);
-  Logits ReadLeaves();
-  void AddChildren(int32_t parent, const Logits& logits, int row, const ProposeLimits& limits,
-                   int depth, DraftTree& tree);
-  void ChooseChildren(const Sampler::Row& row, DraftTree& tree);
+  enum class Phase {
+    kReads,  // what is committed and was not read yet
+    kGrows,  // the tree
+    kDone,
+  };
+  void GiveUp();
+  void KeepAccepted();
+  Result<int> LayCommitted(int max_rows, int max_logit_rows, SequenceRows& rows);
+  int LayLeaves(int max_rows, int max_logit_rows, SequenceRows& rows);
+  void StartTree(const Logits& logits);
+  void NextLeaves();
+  void AddChildren(int32_t parent, const Logits& logits, int row);
+  void ChooseChildren(const Sampler::Row& row);
+  int expand() const;
   bool Draws() const { return params_.temperature > 0 && by_ratio_; }
 
   Target& model_;
@@ -78,6 +89,15 @@ class DraftModel : public Drafter {
   BlockTable table_;
   std::vector<TokenId> read_;
 
+  // Of the proposal that is being made.
+  Phase phase_ = Phase::kDone;
+  std::span<const TokenId> committed_;
+  ProposeLimits limits_ = {};
+  DraftTree* tree_ = nullptr;
+  std::optional<Reservation> reservation_;  // for what was laid, or for the whole tree
+  int passes_left_ = 0;                     // for growing
+  std::vector<int32_t> leaves_;             // that the next pass reads
+
   // Of the last tree.
   GrowingTree grown_;
   std::vector<int32_t> row_nodes_;    // which node each row reads
@@ -87,7 +107,6 @@ class DraftModel : public Drafter {
 
   // Scratch.
   std::vector<TokenId> path_;  // committed tokens and the way to a node
-  std::vector<int32_t> leaves_;
   std::vector<Candidate> best_;
   std::vector<float> beliefs_;  // of best_
   std::vector<float> law_;

@@ -32,6 +32,8 @@ struct Observation {
   int top_count = 0;
 };
 
+class ModelDrafter;
+
 class Drafter {
  public:
   virtual ~Drafter() = default;
@@ -48,10 +50,9 @@ class Drafter {
   virtual void Forget() = 0;
   // How many of the target's likeliest tokens it wants to see after each row of a pass.
   virtual int top_wanted() const { return 0; }
-  // Whether it runs a model of its own, which costs far more than looking something up; and how
-  // many passes that was since the drafter was made.
-  virtual bool makes_passes() const { return false; }
-  virtual int64_t passes() const { return 0; }
+  // Itself, where it runs a model of its own (draft_passes.h): that costs far more than looking
+  // something up, and is shared with other sequences. Null: it looks things up.
+  virtual ModelDrafter* model_drafter() { return nullptr; }
 };
 
 }  // namespace hunch

@@ -3,17 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
+#include "base/stopwatch.h"
 #include "sampling/top_tokens.h"
 
 namespace hunch {
 namespace {
-
-double SecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 bool Contains(const std::vector<TokenId>& list, TokenId token) {
   return std::find(list.begin(), list.end(), token) != list.end();
@@ -131,14 +127,15 @@ bool Engine::Step() {
   const ForwardLimits& limits = target_.limits();
   PlanStep(snapshots_, {limits.max_rows, limits.max_logit_rows}, plan_);
   HUNCH_CHECK(!plan_.empty());
-  ProposeAndReserve();
+  Propose();
+  ReserveAndLayAll();
   if (batch_.empty()) {
     Preempt();
     return true;
   }
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   Logits logits = target_.Forward(batch_);
-  const double seconds = SecondsSince(start);
+  const double seconds = watch.Seconds();
   const bool decoding = std::all_of(taking_part_.begin(), taking_part_.end(), [](const Work* work) {
     return work->share.logits && work->share.rows == 1;
   });
@@ -152,29 +149,36 @@ bool Engine::Step() {
   return true;
 }
 
-void Engine::ProposeAndReserve() {
+void Engine::Propose() {
   while (works_.size() < plan_.size()) {
     works_.push_back(std::make_unique<Work>());
     works_.back()->verdict.prefix.reserve(options_.max_model_len);
   }
-  batch_.clear();
-  taking_part_.clear();
-  rows_ = 0;
-  for (const StepShare& share : plan_) rows_ += share.rows;
+  parts_.clear();
+  int rows = 0;
   for (size_t i = 0; i < plan_.size(); ++i) {
     Work& work = *works_[i];
     work.sequence = running_[plan_[i].sequence];
     work.share = plan_[i];
     work.tree.clear();
-    if (work.share.max_nodes > 0) {
-      work.sequence->speculator->Propose(
-          work.sequence->tokens, {rows_, work.share.max_nodes, work.share.max_depth}, work.tree);
-    }
-    if (!ReserveAndLay(work)) {
-      rows_ -= work.share.rows;
-      continue;
-    }
-    rows_ += work.tree.size();
+    rows += work.share.rows;
+    if (work.share.max_nodes == 0) continue;
+    parts_.push_back({&*work.sequence->speculator,
+                      work.sequence->tokens,
+                      {work.share.max_nodes, work.share.max_depth},
+                      &work.tree});
+  }
+  proposer_.Propose(parts_, rows);
+}
+
+void Engine::ReserveAndLayAll() {
+  batch_.clear();
+  taking_part_.clear();
+  rows_ = 0;
+  for (size_t i = 0; i < plan_.size(); ++i) {
+    Work& work = *works_[i];
+    if (!ReserveAndLay(work)) continue;
+    rows_ += work.share.rows + work.tree.size();
     batch_.push_back(work.rows);
     taking_part_.push_back(&work);
   }

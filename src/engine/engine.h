@@ -14,6 +14,7 @@
 #include "draft/drafter.h"
 #include "engine/count_places.h"
 #include "engine/speculator.h"
+#include "engine/step_proposer.h"
 #include "hunch/sampling_params.h"
 #include "kv/block_pool.h"
 #include "model/target.h"
@@ -112,7 +113,8 @@ class Engine {
   struct Work;  // one sequence's part in the current step
 
   Active& Find(RequestId id);
-  void ProposeAndReserve();
+  void Propose();
+  void ReserveAndLayAll();
   bool ReserveAndLay(Work& work);
   void Preempt();
   void AcceptAndCommit(Work& work, const Logits& logits, double pass_seconds);
@@ -135,10 +137,12 @@ class Engine {
   std::vector<Active*> running_;
   std::vector<SequenceSnapshot> snapshots_;  // of running_
   std::vector<StepShare> plan_;
-  std::vector<std::unique_ptr<Work>> works_;  // [plan_]
-  std::vector<SequenceRows> batch_;           // of those that found room
-  std::vector<Work*> taking_part_;            // [batch_]
-  int rows_ = 0;                              // of the pass
+  std::vector<std::unique_ptr<Work>> works_;  // [plan_], and some for larger plans
+  std::vector<StepProposer::Part> parts_;     // of those that may guess
+  StepProposer proposer_;
+  std::vector<SequenceRows> batch_;  // of those that found room
+  std::vector<Work*> taking_part_;   // [batch_]
+  int rows_ = 0;                     // of the pass
   RatioAcceptor ratio_;
   PlaceCounter places_;
   std::vector<TokenId> top_;  // [rows of a sequence][its top_wanted]

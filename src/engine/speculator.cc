@@ -3,25 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "base/log.h"
+#include "base/stopwatch.h"
 
 namespace hunch {
 namespace {
 
 constexpr int kMostNodes = 64;  // of a tree; beyond, a row costs more than it can bring
-
-class Stopwatch {
- public:
-  double Seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 bool AnyDrawn(const DraftTree& tree) {
   return std::any_of(tree.laws.begin(), tree.laws.end(),
@@ -78,18 +68,14 @@ void Speculator::Drop(size_t i, const std::string& why) {
   drafters_[i].reset();
 }
 
-void Speculator::Ask(size_t i, std::span<const TokenId> committed, const ProposeLimits& limits,
-                     DraftTree& tree) {
+void Speculator::TakeTree(size_t i, const ProposeLimits& limits, const Status& status,
+                          DraftTree& tree) {
   DraftTree& own = proposed_[i];
-  const int64_t passes = drafters_[i]->passes();
-  const Stopwatch watch;
-  const Status proposed = drafters_[i]->Propose(committed, limits, own);
-  work_[i] = {watch.Seconds(), static_cast<int>(drafters_[i]->passes() - passes)};
   stats_[i].seconds += work_[i].seconds;
   stats_[i].passes += work_[i].passes;
-  if (!proposed.ok()) {
+  if (!status.ok()) {
     own.clear();
-    Drop(i, proposed.error().message);
+    Drop(i, status.error().message);
     return;
   }
   trimmer_.Trim(limits.max_nodes, limits.max_depth, vocab_size_, own);
@@ -98,36 +84,81 @@ void Speculator::Ask(size_t i, std::span<const TokenId> committed, const Propose
   merger_.Merge(own, static_cast<uint8_t>(i), tree);
 }
 
-void Speculator::Propose(std::span<const TokenId> committed, const DraftRoom& room,
-                         DraftTree& tree) {
+void Speculator::AskToLookUp(size_t i, DraftTree& tree) {
+  const Stopwatch watch;
+  const Status proposed = drafters_[i]->Propose(committed_, limits_, proposed_[i]);
+  work_[i].seconds = watch.Seconds();
+  TakeTree(i, limits_, proposed, tree);
+}
+
+bool Speculator::runs_models() const {
+  for (size_t i = 0; i < drafters_.size(); ++i) {
+    if (ModelAt(i) != nullptr) return true;
+  }
+  return false;
+}
+
+// They cost microseconds, and what they guess may spare the others' passes.
+void Speculator::LookUp(std::span<const TokenId> committed, const DraftRoom& room, int base_rows,
+                        DraftTree& tree) {
   tree.clear();
   for (DraftTree& own : proposed_) own.clear();
   std::fill(work_.begin(), work_.end(), DrafterWork{});
+  committed_ = committed;
+  room_ = room;
+  turn_ = -1;
   const SequenceBudget::Limits allowed =
-      own_->DraftLimits(room.base_rows, room.max_nodes, room.max_depth);
-  ProposeLimits limits = {allowed.max_nodes, allowed.max_depth, 0};
-  if (limits.max_nodes <= 0) return;
-  // Those that make no passes cost microseconds, and what they guess may spare the others' passes.
+      own_->DraftLimits(base_rows, room.max_nodes, room.max_depth);
+  limits_ = {allowed.max_nodes, allowed.max_depth, 0};
+  if (limits_.max_nodes <= 0) return;
   for (size_t i = 0; i < drafters_.size(); ++i) {
-    if (drafters_[i] && !MakesPasses(i)) Ask(i, committed, limits, tree);
+    if (drafters_[i] && ModelAt(i) == nullptr) AskToLookUp(i, tree);
   }
-  for (size_t i = 0; i < drafters_.size(); ++i) {
-    if (!MakesPasses(i)) continue;
-    if (stats_[i].passes == 0) {
-      own_->ExpectStart(static_cast<int>(i), prompt_, static_cast<int>(committed.size()) - prompt_,
-                        room.max_depth + 1);
+}
+
+ModelDrafter* Speculator::NextTurn() {
+  if (limits_.max_nodes <= 0) return nullptr;
+  while (++turn_ < static_cast<int>(drafters_.size())) {
+    ModelDrafter* const drafter = ModelAt(turn_);
+    if (drafter == nullptr) continue;
+    if (stats_[turn_].passes == 0) {
+      own_->ExpectStart(turn_, prompt_, static_cast<int>(committed_.size()) - prompt_,
+                        room_.max_depth + 1);
     }
-    const SequenceBudget::Ask ask = own_->WorthAsking(static_cast<int>(i), tree, room.base_rows);
-    if (!ask.worth) continue;
-    ProposeLimits asked = limits;
-    asked.max_depth = std::min(limits.max_depth, ask.max_depth);
-    asked.min_path_probability = chance_ ? 0 : ask.min_path_probability;
-    Ask(i, committed, asked, tree);
+    return drafter;
   }
+  return nullptr;
+}
+
+SequenceBudget::Ask Speculator::DecideToAsk(int base_rows, int sharers, const DraftTree& tree,
+                                            DraftAsk& ask) {
+  const SequenceBudget::Ask worth = own_->WorthAsking(turn_, tree, base_rows, sharers);
+  if (!worth.worth) return worth;
+  const int depth = std::min(limits_.max_depth, worth.max_depth);
+  const float least = chance_ ? 0 : worth.min_path_probability;
+  ask = {.drafter = ModelAt(turn_),
+         .committed = committed_,
+         .limits = {limits_.max_nodes, depth, least},
+         .tree = &proposed_[turn_]};
+  return worth;
+}
+
+void Speculator::CountPass(const DraftAsk& ask, int rows, double seconds) {
+  shared_.AddPass(ask.rows, rows, seconds, work_[turn_]);
+  work_[turn_].reading_passes += ask.logit_rows == 0;
+}
+
+void Speculator::TakeAnswer(const DraftAsk& ask, DraftTree& tree) {
+  work_[turn_].seconds += ask.own_seconds;
+  TakeTree(turn_, ask.limits, ask.status, tree);
+}
+
+void Speculator::Finish(int base_rows, DraftTree& tree) {
+  if (limits_.max_nodes <= 0) return;
   // To drop a guess for what was drawn would bend the law that it is judged by (docs/lossless.md):
   // there the last ones go, whatever they are.
-  if (!AnyDrawn(tree)) own_->Prune(room.base_rows, tree);
-  trimmer_.Trim(limits.max_nodes, limits.max_depth, vocab_size_, tree);
+  if (!AnyDrawn(tree)) own_->Prune(base_rows, tree);
+  trimmer_.Trim(limits_.max_nodes, limits_.max_depth, vocab_size_, tree);
 }
 
 void Speculator::Learn(const Observation& step, std::span<const TokenId> new_tokens, int rows,

@@ -1,7 +1,10 @@
 // Speculator: the guessing side of one sequence. It asks the request's drafters, merges their
 // trees, lets the budget cut the result, and tells all of them what became of it. A drafter that
 // fails is dropped for the rest of the request and the others go on: it costs time, never text.
-// Confined to the engine's thread.
+//
+// A step's guesses are made in parts, so that drafters that run a model can share its passes with
+// other sequences' (step_proposer.h): LookUp, then a turn for each drafter with a model, then
+// Finish. Confined to the engine's thread.
 #ifndef HUNCH_ENGINE_SPECULATOR_H_
 #define HUNCH_ENGINE_SPECULATOR_H_
 
@@ -9,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "draft/drafter.h"
+#include "draft/draft_passes.h"
 #include "draft/merge_trees.h"
 #include "sched/budget.h"
 #include "seq/types.h"
@@ -19,7 +22,6 @@ namespace hunch {
 
 // The room that a step leaves to a sequence's guesses.
 struct DraftRoom {
-  int base_rows;  // rows that the pass has without them, >= 1
   int max_nodes;
   int max_depth;  // and at most one token more will come
 };
@@ -34,8 +36,30 @@ class Speculator {
 
   // Most nodes that it may want to verify in a step; 0: no drafter is left.
   int max_nodes() const;
-  // Fills `tree` with what is worth verifying after `committed`.
-  void Propose(std::span<const TokenId> committed, const DraftRoom& room, DraftTree& tree);
+  bool runs_models() const;
+
+  // In all of these: base_rows, >= 1, are the rows that the target's pass has without this
+  // sequence's guesses; `tree` holds the guesses so far, merged. `committed` must live until
+  // Finish.
+  //
+  // Asks the drafters that only look things up.
+  void LookUp(std::span<const TokenId> committed, const DraftRoom& room, int base_rows,
+              DraftTree& tree);
+  // It is the turn of the next drafter with a model; null: of none any more.
+  ModelDrafter* NextTurn();
+  // Whether that one would be asked if `sharers` sequences shared its passes, this one among them.
+  SequenceBudget::Ask WouldAsk(int base_rows, int sharers, const DraftTree& tree) {
+    return own_->WouldAsk(turn_, tree, base_rows, sharers);
+  }
+  // Whether it is asked; if so, `ask` says for what.
+  SequenceBudget::Ask DecideToAsk(int base_rows, int sharers, const DraftTree& tree, DraftAsk& ask);
+  // A pass of `rows` rows was run, in which the ask had a part.
+  void CountPass(const DraftAsk& ask, int rows, double seconds);
+  // The ask is done.
+  void TakeAnswer(const DraftAsk& ask, DraftTree& tree);
+  // Cuts the tree to what is worth verifying.
+  void Finish(int base_rows, DraftTree& tree);
+
   // How many of the target's likeliest tokens the drafters want to hear of.
   int top_wanted() const { return top_wanted_; }
   // After the commit of a step: `new_tokens` were added. `rows` and `pass_seconds` are the whole
@@ -49,9 +73,11 @@ class Speculator {
   const SequenceBudget& budget() const { return *own_; }
 
  private:
-  bool MakesPasses(size_t i) const { return drafters_[i] && drafters_[i]->makes_passes(); }
-  void Ask(size_t i, std::span<const TokenId> committed, const ProposeLimits& limits,
-           DraftTree& tree);
+  ModelDrafter* ModelAt(size_t i) const {
+    return drafters_[i] ? drafters_[i]->model_drafter() : nullptr;
+  }
+  void AskToLookUp(size_t i, DraftTree& tree);
+  void TakeTree(size_t i, const ProposeLimits& limits, const Status& status, DraftTree& tree);
   void Drop(size_t i, const std::string& why);
 
   Budget& shared_;
@@ -63,6 +89,12 @@ class Speculator {
   int top_wanted_ = 0;
   bool chance_ = false;  // the rule lets guesses be drawn
   int prompt_ = 0;       // its length
+
+  // Of the step.
+  std::span<const TokenId> committed_;
+  DraftRoom room_ = {0, 0};
+  ProposeLimits limits_ = {};
+  int turn_ = -1;  // whose it is, of the drafters with a model
 
   // Scratch, kept so that a step allocates nothing.
   TreeTrimmer trimmer_;

@@ -7,9 +7,10 @@
 namespace hunch {
 namespace {
 
-// Asking must promise this much more than doing without; of a drafter that keeps up, less.
-constexpr double kAskingMargin = 1.05;
-constexpr double kStayingMargin = 1.0;
+// Asking must promise this much more than doing without (OverPlain); of a drafter that keeps up,
+// less.
+constexpr double kAskingMargin = 0.05;
+constexpr double kStayingMargin = 0;
 // Passes that a sure drafter may make, of those that it is expected to be worth.
 constexpr int kTrustInBelief = 3;
 constexpr int kLongestChain = 16;
@@ -41,7 +42,7 @@ void SequenceBudget::ExpectStart(int drafter, int prompt_tokens, int output_toke
 }
 
 SequenceBudget::Promise SequenceBudget::PromiseOf(int drafter, const DraftTree& so_far,
-                                                  int base_rows) {
+                                                  int base_rows, double pass) {
   ranked_.RankCalibrated(so_far, calibration_);
   const NodeCount without = ranked_.Best(shared_.cost_, base_rows, spent_, limits_.max_nodes);
   covered_.assign(covered_.size(), 0);
@@ -51,9 +52,7 @@ SequenceBudget::Promise SequenceBudget::PromiseOf(int drafter, const DraftTree& 
   }
   // A chain of the drafter's on top. Guesses that come easily come easily to all: of two chances of
   // reaching a depth the larger one counts, not their sum.
-  const Asking& asking = asking_[drafter];
-  const double pass = shared_.PassGuess(asking.id);
-  Promise best = {without.rate, without.rate, base_rows + without.tokens, 0, without.nodes == 0};
+  Promise best = {without.rate, without.rate, base_rows + without.tokens, 0, without.nodes};
   double tokens = without.tokens;
   double path = 1;
   for (int k = 1; k <= std::min(limits_.max_depth, kLongestChain); ++k) {
@@ -61,38 +60,46 @@ SequenceBudget::Promise SequenceBudget::PromiseOf(int drafter, const DraftTree& 
     tokens += std::max(0.0, path - covered_[k]);
     const double seconds = shared_.PassSeconds(base_rows + without.nodes + k) + spent_ + k * pass;
     const double rate = (base_rows + tokens) / seconds;
-    if (rate > best.rate) best = {without.rate, rate, base_rows + tokens, k, best.others_silent};
+    if (rate > best.rate) best = {without.rate, rate, base_rows + tokens, k, without.nodes};
   }
   return best;
 }
 
 // Whether what a drafter's model has to read before its first guess is worth it.
-bool SequenceBudget::EarnsItsReading(Asking& asking, const Promise& promise) const {
-  asking.missed += promise.saving();
-  ++asking.weighed;
+bool SequenceBudget::EarnsItsReading(const Asking& asking, const Promise& promise,
+                                     int base_rows) const {
+  const double missed = asking.missed + promise.saving();
+  const int weighed = asking.weighed + 1;
   const double reading = shared_.ReadingGuess(asking.id, asking.unread);
   // What is known of it is as old as that is long: no bet may cost more than a little of the whole.
   const double least = kSmallReading * shared_.PassSeconds(1);
   if (asking.started && reading > std::max(kReadingShare * plain_seconds_, least)) return false;
   // As with skis, to be rented or bought: surely once it would have paid, had it been read earlier.
-  if (asking.missed >= kSureReturn * reading) return true;
+  if (missed >= kSureReturn * reading) return true;
   if (asking.started) {
     // What came while it was not asked. Earlier if it pays even in this step and a few like it.
     const double seconds = promise.tokens / promise.rate + reading / kStepsPerReading;
-    return promise.tokens / seconds >= kAskingMargin * promise.rate_without;
+    return promise.tokens / seconds >= OverPlain(kAskingMargin, base_rows) * promise.rate_without;
   }
   // The prompt: a short answer's worth is taken on trust, after a few steps: in a single one the
   // free drafters may just be silent.
-  const double saving = asking.missed / asking.weighed / promise.tokens;
-  return asking.weighed >= kStepsToWeigh && saving * asking.tokens_ahead >= kStartReturn * reading;
+  const double saving = missed / weighed / promise.tokens;
+  return weighed >= kStepsToWeigh && saving * asking.tokens_ahead >= kStartReturn * reading;
+}
+
+bool SequenceBudget::Pays(const Asking& asking, const Promise& promise, int base_rows) const {
+  // One that keeps up is let go later than one that does not is taken up.
+  const bool keeps_up = shared_.ReadingGuess(asking.id, asking.unread) == 0;
+  const double margin = OverPlain(keeps_up ? kStayingMargin : kAskingMargin, base_rows);
+  return promise.passes > 0 && promise.rate >= margin * promise.rate_without &&
+         EarnsItsReading(asking, promise, base_rows);
 }
 
 // Probes are bounded by their time, since a model that was not asked has much to read; and they get
 // rarer while they fail.
-bool SequenceBudget::MayProbe(Asking& asking, int base_rows) {
+bool SequenceBudget::MayProbe(Asking& asking, int base_rows, double pass) {
   if (!asking.started || asking.wait > 0) return false;
-  const double cost = shared_.PassGuess(asking.id) +
-                      shared_.ReadingGuess(asking.id, asking.unread) +
+  const double cost = pass + shared_.ReadingGuess(asking.id, asking.unread) +
                       shared_.PassSeconds(base_rows + 1) - shared_.PassSeconds(base_rows);
   const double plain = shared_.PassSeconds(base_rows);
   if (probe_seconds_ + cost > kProbeShare * plain_seconds_ + kProbesAtFirst * plain) return false;
@@ -100,61 +107,72 @@ bool SequenceBudget::MayProbe(Asking& asking, int base_rows) {
   return true;
 }
 
-SequenceBudget::Ask SequenceBudget::WorthAsking(int drafter, const DraftTree& so_far,
-                                                int base_rows) {
-  if (options_.policy != Policy::kGoodput)
-    return {so_far.size() < limits_.max_nodes, 0, limits_.max_depth};
-  if (limits_.max_nodes == 0 || guard_.holds()) return {false, 1, 0};
-  Asking& asking = asking_[drafter];
-  const Promise promise = PromiseOf(drafter, so_far, base_rows);
-  const double pass = shared_.PassGuess(asking.id);
-  const bool earned = EarnsItsReading(asking, promise);
-  // One that keeps up is let go later than one that does not is taken up.
-  const bool keeps_up = shared_.ReadingGuess(asking.id, asking.unread) == 0;
-  const double margin = keeps_up ? kStayingMargin : kAskingMargin;
-  if (promise.passes == 0 || promise.rate < margin * promise.rate_without || !earned) {
-    if (!promise.others_silent || !MayProbe(asking, base_rows)) return {false, 1, 0};
-    asking.probed = true;
-    ++probes_;
-    spent_ += pass;
-    return {true, kProbePath, std::min(limits_.max_depth, kProbeDepth)};
-  }
-  spent_ += promise.passes * pass;
-  // One more pass brings a token with the probability that all so far are right and this one too;
-  // its time could have brought others.
+// One more pass brings a token with the probability that all so far are right and this one too; its
+// time could have brought others.
+SequenceBudget::Ask SequenceBudget::AskFor(int drafter, const Promise& promise, int base_rows,
+                                           double pass) const {
   const int rows = base_rows + promise.passes;
   const double row = shared_.PassSeconds(rows + 1) - shared_.PassSeconds(rows);
   const double gain = calibration_.Acceptance(drafter, promise.passes, AcceptanceTable::kAnyBelief);
   return {true, static_cast<float>(std::min(0.95, promise.rate * (pass + row) / gain)),
-          std::min(limits_.max_depth, kTrustInBelief * promise.passes)};
+          std::min(limits_.max_depth, kTrustInBelief * promise.passes),
+          std::min(limits_.max_nodes, promise.others_nodes + promise.passes)};
+}
+
+SequenceBudget::Ask SequenceBudget::WouldAsk(int drafter, const DraftTree& so_far, int base_rows,
+                                             int sharers) {
+  if (options_.policy != Policy::kGoodput) {
+    const bool worth = so_far.size() < limits_.max_nodes;
+    return {worth, 0, limits_.max_depth, limits_.max_nodes};
+  }
+  if (limits_.max_nodes == 0 || guard_.holds()) return {false, 1, 0, 0};
+  const double pass = shared_.PassGuess(asking_[drafter].id, sharers);
+  const Promise promise = PromiseOf(drafter, so_far, base_rows, pass);
+  if (!Pays(asking_[drafter], promise, base_rows)) return {false, 1, 0, promise.others_nodes};
+  return AskFor(drafter, promise, base_rows, pass);
+}
+
+SequenceBudget::Ask SequenceBudget::WorthAsking(int drafter, const DraftTree& so_far, int base_rows,
+                                                int sharers) {
+  if (options_.policy != Policy::kGoodput || limits_.max_nodes == 0 || guard_.holds()) {
+    return WouldAsk(drafter, so_far, base_rows, sharers);
+  }
+  Asking& asking = asking_[drafter];
+  const double pass = shared_.PassGuess(asking.id, sharers);
+  const Promise promise = PromiseOf(drafter, so_far, base_rows, pass);
+  const bool pays = Pays(asking, promise, base_rows);
+  asking.missed += promise.saving();
+  ++asking.weighed;
+  if (pays) {
+    spent_ += promise.passes * pass;
+    return AskFor(drafter, promise, base_rows, pass);
+  }
+  // A probe says nothing where the others guess well.
+  if (promise.others_nodes > 0 || !MayProbe(asking, base_rows, pass)) {
+    return {false, 1, 0, promise.others_nodes};
+  }
+  asking.probed = true;
+  ++probes_;
+  spent_ += pass;
+  return {true, kProbePath, std::min(limits_.max_depth, kProbeDepth), 1};
 }
 
 // Returns what guessing cost this step, less what reading the prompt took: that is spent once, and
 // was weighed before.
 double SequenceBudget::LearnDrafters(std::span<const TokenId> new_tokens,
                                      std::span<const DrafterWork> work) {
-  constexpr int kRowsOfAPass = 256;  // in which a prompt is read, about
   double seconds = 0;
   for (size_t drafter = 0; drafter < asking_.size(); ++drafter) {
     Asking& asking = asking_[drafter];
     const DrafterWork done = drafter < work.size() ? work[drafter] : DrafterWork{};
     if (done.passes == 0) {
-      if (done.seconds > 0) shared_.ObserveDrafter(asking.id, done);
+      if (done.seconds > 0) shared_.ObserveDrafter(asking.id, done.seconds, 0);
       seconds += done.seconds;
       if (asking.started) asking.unread += static_cast<int>(new_tokens.size());
       asking.wait = std::max(asking.wait - 1, 0);
       continue;
     }
-    if (asking.started) {
-      const double reading = shared_.ReadingGuess(asking.id, asking.unread);
-      shared_.ObserveDrafter(asking.id, {done.seconds - reading, done.passes});
-      seconds += done.seconds;
-    } else if (asking.unread > 0 && shared_.DraftPassSeconds(asking.id) > 0) {
-      const int guessing = std::max(done.passes - asking.unread / kRowsOfAPass, 1);
-      const double own = guessing * shared_.DraftPassSeconds(asking.id);
-      shared_.ObserveReading(asking.id, done.seconds - own, asking.unread);
-      seconds += own;
-    }
+    seconds += LearnPasses(asking, done);
     asking.started = true;
     asking.missed = 0;
     asking.weighed = 0;
@@ -163,6 +181,22 @@ double SequenceBudget::LearnDrafters(std::span<const TokenId> new_tokens,
     if (asking.probed) JudgeProbe(static_cast<int>(drafter));
   }
   return seconds;
+}
+
+// Prices are those of a sequence alone, whoever shared its passes; what it cost is its share.
+// Returns that, without the prompt's.
+double SequenceBudget::LearnPasses(Asking& asking, const DrafterWork& work) {
+  const double alone = work.seconds + work.saved;
+  const int guessing = std::max(work.passes - work.reading_passes, 1);
+  if (asking.started) {
+    const double reading = shared_.ReadingGuess(asking.id, asking.unread);
+    shared_.ObserveDrafter(asking.id, alone - reading, guessing);
+    return work.seconds;
+  }
+  if (asking.unread == 0 || shared_.DraftPassSeconds(asking.id) == 0) return 0;
+  const double own = guessing * shared_.DraftPassSeconds(asking.id);
+  shared_.ObserveReading(asking.id, alone - own, asking.unread);
+  return alone > 0 ? work.seconds * own / alone : 0;
 }
 
 void SequenceBudget::JudgeProbe(int drafter) {

@@ -9,8 +9,8 @@
 namespace hunch {
 namespace {
 
-// A tree must promise this much more than the plain path: less is noise.
-constexpr double kMargin = 1.02;
+// A tree must promise this much more than the plain path (OverPlain): less is noise.
+constexpr double kMargin = 0.02;
 // After so many trees in a row a plain step is made if nobody knows any longer what that takes.
 constexpr int kTreesWithoutPlain = 8;
 // Free guesses go on behind the guard (they keep the calibration fresh) while they cost less.
@@ -64,10 +64,19 @@ void Budget::SetDrafterCost(int id, double pass_seconds, double prompt_token_sec
 
 void Budget::SetDrafterShare(int id, double pass_share) { drafters_[id].pass_share = pass_share; }
 
-void Budget::ObserveDrafter(int id, const DrafterWork& work) {
+// What the pass would have taken alone: as the target's passes grow with rows, so do a draft
+// model's.
+void Budget::AddPass(int own, int rows, double seconds, DrafterWork& work) const {
+  const double share = seconds * own / rows;
+  work.seconds += share;
+  work.saved += seconds * PassSeconds(own) / PassSeconds(rows) - share;
+  ++work.passes;
+}
+
+void Budget::ObserveDrafter(int id, double seconds, int passes) {
   DrafterCost& cost = drafters_[id];
-  double& known = work.passes > 0 ? cost.pass_seconds : cost.call_seconds;
-  known = Corrected(known, std::max(work.seconds, 0.0) / std::max(work.passes, 1));
+  double& known = passes > 0 ? cost.pass_seconds : cost.call_seconds;
+  known = Corrected(known, std::max(seconds, 0.0) / std::max(passes, 1));
 }
 
 void Budget::ObserveReading(int id, double seconds, int tokens) {
@@ -75,9 +84,10 @@ void Budget::ObserveReading(int id, double seconds, int tokens) {
   known = Corrected(known, std::max(seconds, 0.0) / tokens);
 }
 
-double Budget::PassGuess(int id) const {
+double Budget::PassGuess(int id, int sharers) const {
   const double known = drafters_[id].pass_seconds;
-  return known > 0 ? known : drafters_[id].pass_share * PassSeconds(1);
+  const double alone = known > 0 ? known : drafters_[id].pass_share * PassSeconds(1);
+  return alone * PassSeconds(sharers) / (sharers * PassSeconds(1));
 }
 
 double Budget::ReadingGuess(int id, int tokens) const {
@@ -85,7 +95,7 @@ double Budget::ReadingGuess(int id, int tokens) const {
   constexpr int kRows = 64;
   const double known = drafters_[id].prompt_token_seconds;
   // Its model's rows are to its pass what the target's are to the target's.
-  const double guess = PassGuess(id) * PassSeconds(kRows) / (kRows * PassSeconds(1));
+  const double guess = PassGuess(id, 1) * PassSeconds(kRows) / (kRows * PassSeconds(1));
   return (tokens - kFreeReading) * (known > 0 ? known : guess);
 }
 
@@ -149,7 +159,7 @@ void SequenceBudget::Prune(int base_rows, DraftTree& tree) {
     ranked_.RankCalibrated(tree, calibration_);
     const NodeCount best = ranked_.Best(shared_.cost_, base_rows, spent_, limits_.max_nodes);
     const double plain = base_rows / (shared_.PassSeconds(base_rows) + spent_);
-    if (best.rate >= kMargin * plain) nodes = best.nodes;
+    if (best.rate >= OverPlain(kMargin, base_rows) * plain) nodes = best.nodes;
     chosen_tokens_ = best.tokens;
     for (int node = 0; node < tree.size(); ++node) {
       tree.probabilities[node] = ranked_.acceptance(node);

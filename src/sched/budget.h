@@ -34,10 +34,13 @@ struct BudgetOptions {
   float acceptance_warning = 0.5f;  // 0: never
 };
 
-// What a step's guessing cost one drafter.
+// What a step's guessing cost one drafter of one sequence. A pass that several sequences share is
+// paid for by rows.
 struct DrafterWork {
   double seconds = 0;
-  int passes = 0;  // of a model of its own
+  int passes = 0;          // of a model of its own that it took part in
+  int reading_passes = 0;  // of those, passes that gave it no logits
+  double saved = 0;        // seconds more that it would have taken alone
 };
 
 // What is known engine-wide: what a pass costs and a drafter, and how often guesses are right. The
@@ -58,22 +61,24 @@ class Budget {
   // Where no time is known yet: its pass, as a share of the target's pass of one row (about that of
   // the bytes of their weights).
   void SetDrafterShare(int id, double pass_share);
-  // 0 until known.
+  // Of a pass for one sequence alone; 0 until known.
   double DraftPassSeconds(int id) const { return drafters_[id].pass_seconds; }
+  // Adds a pass of a drafter's model, of `rows` rows, `own` of them for this drafter.
+  void AddPass(int own, int rows, double seconds, DrafterWork& work) const;
 
  private:
   friend class SequenceBudget;
   struct DrafterCost {
     std::string name;
     double call_seconds = 0;          // of a proposal without passes
-    double pass_seconds = 0;          // 0: not known
+    double pass_seconds = 0;          // for one sequence alone; 0: not known
     double pass_share = 0.5;          // taken until then
     double prompt_token_seconds = 0;  // 0: not known
   };
-  void ObserveDrafter(int id, const DrafterWork& work);
+  void ObserveDrafter(int id, double seconds, int passes);
   void ObserveReading(int id, double seconds, int tokens);
-  // With a guess at what is not known yet.
-  double PassGuess(int id) const;
+  // With a guess at what is not known yet. sharers: sequences that share the pass and its price.
+  double PassGuess(int id, int sharers) const;
   double ReadingGuess(int id, int tokens) const;
 
   PassCost cost_;
@@ -109,8 +114,12 @@ class SequenceBudget {
     bool worth;
     float min_path_probability;
     int max_depth;
+    int nodes;  // that the tree is expected to have in the end
   };
-  Ask WorthAsking(int drafter, const DraftTree& so_far, int base_rows);
+  // sharers: sequences that share its passes, this one among them.
+  Ask WorthAsking(int drafter, const DraftTree& so_far, int base_rows, int sharers = 1);
+  // The same question without consequences, and no probe: to find out who would share.
+  Ask WouldAsk(int drafter, const DraftTree& so_far, int base_rows, int sharers);
 
   // Replaces each node's belief by the calibrated one and cuts the tree to the nodes worth
   // verifying (parents stay before children). Empty: the plain path. The other policies leave
@@ -164,15 +173,21 @@ class SequenceBudget {
     double rate_without, rate;  // tokens per second
     double tokens;              // of the step
     int passes;
-    bool others_silent;  // nothing of theirs is worth a row
+    int others_nodes;  // of theirs, worth a row
     // Seconds, over doing without for as many tokens.
     double saving() const { return tokens * (1 / rate_without - 1 / rate); }
   };
-  Promise PromiseOf(int drafter, const DraftTree& so_far, int base_rows);
-  bool EarnsItsReading(Asking& asking, const Promise& promise) const;
-  bool MayProbe(Asking& asking, int base_rows);
+  Promise PromiseOf(int drafter, const DraftTree& so_far, int base_rows, double pass);
+  // By how much a promise must exceed the rate of the batch without it: `margin` is of this
+  // sequence's share, which is all that its guesses can change.
+  static double OverPlain(double margin, int base_rows) { return 1 + margin / base_rows; }
+  bool EarnsItsReading(const Asking& asking, const Promise& promise, int base_rows) const;
+  bool Pays(const Asking& asking, const Promise& promise, int base_rows) const;
+  Ask AskFor(int drafter, const Promise& promise, int base_rows, double pass) const;
+  bool MayProbe(Asking& asking, int base_rows, double pass);
   void TestGuesses(const DraftTree& proposed, std::span<const TokenId> new_tokens);
   double LearnDrafters(std::span<const TokenId> new_tokens, std::span<const DrafterWork> work);
+  double LearnPasses(Asking& asking, const DrafterWork& work);
   void JudgeProbe(int drafter);
   SequenceBudget(Budget& shared, const BudgetOptions& options, float temperature,
                  std::vector<int> ids);

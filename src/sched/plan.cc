@@ -3,6 +3,38 @@
 #include <algorithm>
 
 namespace hunch {
+namespace {
+
+bool IsDecoding(const SequenceSnapshot& sequence) { return sequence.tokens - sequence.in_kv == 1; }
+
+// Guesses that it could use. The target adds one token of its own to whatever is accepted.
+int WantedNodes(const SequenceSnapshot& sequence) {
+  return IsDecoding(sequence) && sequence.tokens_left > 1 ? sequence.draft_limit : 0;
+}
+
+// How many guesses each sequence may have at most, so that `free` rows are shared fairly: what some
+// do not want goes to the others. The first `extra` of those who want more get one more.
+struct FairShare {
+  int most = 0;
+  int extra = 0;
+};
+FairShare ShareRows(std::span<const SequenceSnapshot> sequences, int free) {
+  FairShare share;
+  while (true) {
+    const int wanting = static_cast<int>(
+        std::count_if(sequences.begin(), sequences.end(),
+                      [&](const SequenceSnapshot& s) { return WantedNodes(s) > share.most; }));
+    if (wanting == 0) return share;
+    if (wanting > free) {
+      share.extra = std::max(free, 0);
+      return share;
+    }
+    free -= wanting;
+    ++share.most;
+  }
+}
+
+}  // namespace
 
 void PlanStep(std::span<const SequenceSnapshot> sequences, const StepLimits& limits,
               std::vector<StepShare>& plan) {
@@ -16,23 +48,18 @@ void PlanStep(std::span<const SequenceSnapshot> sequences, const StepLimits& lim
     logits_left -= logits ? 1 + nodes : 0;
   };
   const int count = static_cast<int>(sequences.size());
-  const auto decoding = [&](int i) { return sequences[i].tokens - sequences[i].in_kv == 1; };
-  int decoding_left = static_cast<int>(
-      std::count_if(sequences.begin(), sequences.end(),
-                    [](const SequenceSnapshot& s) { return s.tokens - s.in_kv == 1; }));
+  // Everyone has a row of its own; the guesses take what is then free.
+  const int decoding =
+      static_cast<int>(std::count_if(sequences.begin(), sequences.end(), IsDecoding));
+  FairShare share = ShareRows(sequences, std::min(rows_left, logits_left) - decoding);
   for (int i = 0; i < count && rows_left > 0 && logits_left > 0; ++i) {
-    if (!decoding(i)) continue;
-    --decoding_left;
-    // Everyone behind keeps a row of its own; the guesses take what is then free.
-    const int free_rows = std::min(rows_left, logits_left) - 1 - decoding_left;
-    // The target adds one token of its own to whatever is accepted.
-    const int depth = sequences[i].tokens_left - 1;
-    const int nodes = std::clamp(std::min(sequences[i].draft_limit, free_rows), 0,
-                                 depth > 0 ? sequences[i].draft_limit : 0);
-    add(i, 1, nodes, depth);
+    if (!IsDecoding(sequences[i])) continue;
+    const int wanted = WantedNodes(sequences[i]);
+    const bool one_more = wanted > share.most && share.extra-- > 0;
+    add(i, 1, std::min(wanted, share.most) + one_more, sequences[i].tokens_left - 1);
   }
   for (int i = 0; i < count && rows_left > 0; ++i) {
-    if (decoding(i)) continue;
+    if (IsDecoding(sequences[i])) continue;
     const int unread = sequences[i].tokens - sequences[i].in_kv;
     int rows = std::min(unread, rows_left);
     if (rows == unread && logits_left == 0) --rows;

@@ -31,7 +31,8 @@ struct StepShare {
 
 // Decoding sequences come first, in order, so that a long prompt does not stall them; prompts share
 // the rows that are left, in order. Guesses are given to sequences with one unread token only: a
-// prompt's first token is not guessed at. `plan` is overwritten; its memory is used again.
+// prompt's first token is not guessed at. They share fairly what the others' rows leave of the
+// limits. `plan` is overwritten; its memory is used again.
 void PlanStep(std::span<const SequenceSnapshot> sequences, const StepLimits& limits,
               std::vector<StepShare>& plan);
 

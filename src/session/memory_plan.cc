@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "draft/draft_model.h"
+#include "model/wide_rows.h"
 
 namespace hunch {
 namespace {
@@ -42,9 +43,13 @@ SizedPlan SizeFor(int max_model_len, const LlmOptions& options, const PlannedMod
     plan.memory.draft_kv = ModelKv::Bytes(draft->config, kv, plan.draft_blocks);
     if (!draft_shares_weights) {
       plan.memory.draft_weights = WeightBytes(*draft->file, draft->load);
-      plan.memory.scratch += Model::ScratchBytes(draft->config, kDraftLimits, threads,
-                                                 static_cast<int>(draft->load.kept_tokens.size())) +
+      const ForwardLimits limits = DraftLimits(options.max_num_seqs);
+      const int kept = static_cast<int>(draft->load.kept_tokens.size());
+      plan.memory.scratch += Model::ScratchBytes(draft->config, limits, threads, kept) +
                              LoadScratchBytes(*draft->file, draft->load);
+      if (kept > 0) {
+        plan.memory.scratch += WideRows::Bytes(draft->config.vocab, limits.max_logit_rows);
+      }
     }
   }
   // Measured: 14 MiB for SmolLM2's vocabulary of 49,152, 37 MiB for Qwen's of 151,936; and a slab
@@ -57,6 +62,10 @@ SizedPlan SizeFor(int max_model_len, const LlmOptions& options, const PlannedMod
 bool Fits(const SizedPlan& plan) { return plan.memory.total() <= plan.memory.available; }
 
 }  // namespace
+
+ForwardLimits DraftLimits(int max_num_seqs) {
+  return {.max_rows = 256, .max_logit_rows = kDraftLeaves * std::min(max_num_seqs, 16)};
+}
 
 Result<SizedPlan> PlanMemory(const LlmOptions& options, const PlannedModel& target,
                              const PlannedModel* draft, bool draft_shares_weights, int threads) {

@@ -8,10 +8,12 @@
 
 namespace hunch {
 
-// The target verifies at most 64 guesses and the row before them; a draft model
-// grows a tree by a few leaves a pass.
+// The target verifies at most 64 guesses and the row before them.
 inline constexpr ForwardLimits kTargetLimits = {.max_rows = 256, .max_logit_rows = 65};
-inline constexpr ForwardLimits kDraftLimits = {.max_rows = 256, .max_logit_rows = 4};
+// A pass of a draft model grows each sequence's tree by so many leaves.
+inline constexpr int kDraftLeaves = 4;
+// Room for the trees of all sequences in a pass; of more than 16, the others wait for the next.
+ForwardLimits DraftLimits(int max_num_seqs);
 
 // One model file of a plan.
 struct PlannedModel {

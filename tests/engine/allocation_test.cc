@@ -34,12 +34,13 @@ struct Case {
   float temperature;
   float top_p;
   bool drafts;
+  int sequences = 1;
 };
 
 class AllocationTest : public testing::TestWithParam<Case> {
  protected:
   static constexpr ForwardLimits kLimits = {.max_rows = 32, .max_logit_rows = 12};
-  static constexpr int kBlocks = 32;
+  static constexpr int kBlocks = 64;
 
   EngineRequest Request() {
     EngineRequest request;
@@ -70,12 +71,15 @@ TEST_P(AllocationTest, AStepInTheSteadyStateAllocatesNothing) {
                           .max_model_len = 256,
                           .kv_blocks = kBlocks,
                           .end_tokens = {}});
-  const Engine::RequestId id = engine.Submit(Request()).value();
+  std::vector<Engine::RequestId> ids;
+  for (int i = 0; i < GetParam().sequences; ++i) ids.push_back(engine.Submit(Request()).value());
   for (int warm_up = 0; warm_up < 20; ++warm_up) ASSERT_TRUE(engine.Step());
   const int64_t before = allocations.load();
   for (int step = 0; step < 16; ++step) ASSERT_TRUE(engine.Step());
   EXPECT_EQ(allocations.load() - before, 0);
-  ASSERT_EQ(engine.Take(id), nullptr) << "it ran out of steps to count";
+  for (const Engine::RequestId id : ids) {
+    ASSERT_EQ(engine.Take(id), nullptr) << "it ran out of steps to count";
+  }
   ASSERT_TRUE(engine.Submit(Request()).ok());
   EXPECT_GT(allocations.load(), before) << "the counter does not count";
 }
@@ -84,7 +88,8 @@ INSTANTIATE_TEST_SUITE_P(Requests, AllocationTest,
                          testing::Values(Case{"greedy", 0, 1, false}, Case{"noise", 0.8f, 1, false},
                                          Case{"top_p", 0.8f, 0.95f, false},
                                          Case{"greedy_drafts", 0, 1, true},
-                                         Case{"top_p_drafts", 0.8f, 0.95f, true}),
+                                         Case{"top_p_drafts", 0.8f, 0.95f, true},
+                                         Case{"shared_drafts", 0.8f, 0.95f, true, 3}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -284,6 +284,89 @@ TEST(WorthAsking, UntilItIsTimedAPassIsTakenForAShareOfTheTargets) {
   EXPECT_EQ(budget.DraftPassSeconds(id), 0);
 }
 
+// One sequence of many can raise the tokens per second of all by little: that is no reason against
+// guesses that come for nothing.
+TEST(SequenceBudget, GoodGuessesPayInALargeBatchToo) {
+  Budget budget(CostCurve(std::vector<PassTime>{{1, 1.0}, {256, 1.2}}));
+  for (const int base_rows : {1, 8, 64, 200}) {
+    SequenceBudget sequence(budget, {}, {"ngram"}, 0);
+    sequence.DraftLimits(base_rows, 8, 8);
+    DraftTree tree = Chain(2, 2, 0.9f);
+    sequence.Prune(base_rows, tree);
+    EXPECT_EQ(tree.size(), 2) << base_rows;
+  }
+}
+
+// Eight sequences: alone a pass would have to bring more than its one sequence's tokens.
+TEST(WorthAsking, SharedPassesAreCheaper) {
+  Budget budget(CostCurve(std::vector<PassTime>{{1, 1.0}, {64, 1.6}}));
+  budget.SetDrafterCost(budget.DrafterId("draft_model"), 0.2, 0);
+  for (const int sharers : {1, 2, 8}) {
+    SequenceBudget sequence(budget, {}, {"draft_model"}, 0);
+    sequence.DraftLimits(8, 16, 16);
+    const auto would = sequence.WouldAsk(0, {}, 8, sharers);
+    const auto ask = sequence.WorthAsking(0, {}, 8, sharers);
+    EXPECT_EQ(ask.worth, sharers == 8) << sharers;
+    EXPECT_EQ(would.worth, ask.worth) << sharers;
+    EXPECT_EQ(would.nodes, ask.nodes);
+    EXPECT_EQ(ask.nodes > 0, ask.worth);
+  }
+}
+
+// The question without consequences has none: a prompt's reading is weighed by real steps only.
+TEST(WorthAsking, WouldAskChangesNothing) {
+  Budget budget = SlopedBudget();
+  budget.SetDrafterCost(budget.DrafterId("draft_model"), 0.2, 0.05);
+  SequenceBudget sequence(budget, {}, {"draft_model"}, 0);
+  sequence.DraftLimits(1, 16, 16);
+  sequence.ExpectStart(0, 100, 1, 1000);
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(sequence.WouldAsk(0, {}, 1, 1).worth);
+  EXPECT_FALSE(sequence.WorthAsking(0, {}, 1).worth);
+  EXPECT_EQ(sequence.probes(), 0);
+}
+
+// A shared pass: each sequence pays for its rows, and all learn what it would have taken alone.
+TEST(DrafterWork, ASharedPassIsPaidByRowsAndPricedAlone) {
+  Budget budget = FlatBudget();
+  budget.SetDrafterCost(budget.DrafterId("draft_model"), 0.25, 0.001);
+  SequenceBudget few(budget, {}, {"draft_model"}, 0), many(budget, {}, {"draft_model"}, 0);
+  for (int step = 0; step < 100; ++step) {
+    for (SequenceBudget* sequence : {&few, &many}) {
+      sequence->DraftLimits(2, 16, 16);
+      ASSERT_TRUE(sequence->WorthAsking(0, {}, 2, 2).worth);
+    }
+    DrafterWork small, large;
+    // The curve is flat: 8 rows take as long as 2 or 6.
+    budget.AddPass(2, 8, 0.2, small);
+    budget.AddPass(6, 8, 0.2, large);
+    EXPECT_DOUBLE_EQ(small.seconds, 0.05);
+    EXPECT_DOUBLE_EQ(large.seconds, 0.15);
+    EXPECT_NEAR(small.seconds + small.saved, 0.2, 0.01);
+    EXPECT_NEAR(large.seconds + large.saved, 0.2, 0.01);
+    EXPECT_EQ(small.passes, 1);
+    few.Learn(Chain(1, 1, 0.9f), 1, Text(2), 4, 1, {&small, 1});
+    many.Learn(Chain(1, 1, 0.9f), 1, Text(2), 4, 1, {&large, 1});
+  }
+  EXPECT_NEAR(budget.DraftPassSeconds(0), 0.2, 0.01) << "not a share of it";
+}
+
+// Reading a prompt: the passes without logits are no guesses.
+TEST(DrafterWork, APromptsPassesAreNotTakenForGuesses) {
+  Budget budget = SlopedBudget();
+  const int id = budget.DrafterId("draft_model");
+  budget.SetDrafterCost(id, 1, 0.4);
+  for (const int reading : {40, 0}) {
+    SequenceBudget sequence(budget, {}, {"draft_model"}, 0);
+    sequence.DraftLimits(1, 16, 16);
+    sequence.ExpectStart(0, 100, 1, 1000);
+    // 100 tokens in 40 passes, beside others' rows; then two guesses.
+    const DrafterWork work = {.seconds = 42, .passes = 42, .reading_passes = reading};
+    sequence.Learn(Chain(2, 2, 0.9f), 2, Text(3), 3, 1.2, {&work, 1});
+    EXPECT_EQ(sequence.on_plain_path(), reading == 0) << "what was read was weighed before";
+    EXPECT_EQ(budget.DraftPassSeconds(id), 1) << "nothing new is known of it";
+  }
+}
+
 TEST(WorthAsking, DearPassesStopEarlier) {
   Budget budget = SlopedBudget();
   const int cheap = budget.DrafterId("cheap"), dear = budget.DrafterId("dear");

@@ -49,6 +49,26 @@ TEST(PlanStep, EveryDecodingSequenceGetsItsRowBeforeAnyoneGuesses) {
   EXPECT_EQ(rows, kLimits.max_logit_rows);
 }
 
+TEST(PlanStep, GuessesShareTheFreeRowsFairly) {
+  const auto nodes = [](std::vector<int> wanted, int max_rows, int tokens_left = 100) {
+    std::vector<SequenceSnapshot> sequences;
+    for (const int limit : wanted) sequences.push_back({50, 49, tokens_left, limit});
+    std::vector<int> given;
+    for (const StepShare& share : PlanStep(sequences, {max_rows, 64})) {
+      given.push_back(share.max_nodes);
+    }
+    return given;
+  };
+  using Nodes = std::vector<int>;
+  EXPECT_EQ(nodes({8, 8, 8}, 64), (Nodes{8, 8, 8}));
+  EXPECT_EQ(nodes({60, 60, 60}, 64), (Nodes{21, 20, 20}));
+  EXPECT_EQ(nodes({60, 3, 0, 60}, 64), (Nodes{29, 3, 0, 28}));
+  EXPECT_EQ(nodes({4, 4, 4}, 5), (Nodes{1, 1, 0}));
+  EXPECT_EQ(nodes({4, 4, 4}, 3), (Nodes{0, 0, 0}));
+  EXPECT_EQ(nodes({4, 4, 4}, 2), (Nodes{0, 0}));
+  EXPECT_EQ(nodes({4, 4}, 64, 1), (Nodes{0, 0})) << "the target's own token is the last one";
+}
+
 TEST(PlanStep, DecodingGoesBeforeAPromptAndLimitsHold) {
   const std::vector<SequenceSnapshot> mixed = {{500, 0, 10, 4}, {50, 49, 100, 4}};
   const auto plan = PlanStep(mixed, kLimits);

@@ -133,7 +133,9 @@ class FakeLoop {
 void FakeTarget::Row(std::span<const TokenId> prefix, std::span<float> row) const {
   HUNCH_CHECK_EQ(row.size(), static_cast<size_t>(vocab_));
   uint64_t whole = seed_;
-  for (const TokenId token : prefix) whole = Mix(whole ^ static_cast<uint64_t>(token + 1));
+  const size_t seen = std::min(look_back_.value_or(prefix.size()), prefix.size());
+  for (const TokenId token : prefix.last(seen))
+    whole = Mix(whole ^ static_cast<uint64_t>(token + 1));
   const uint64_t last = prefix.empty() ? 0 : static_cast<uint64_t>(prefix.back()) % 16;
   const uint64_t local = Mix(seed_ * 31 + last);
   for (int token = 0; token < vocab_; ++token) {

@@ -27,6 +27,8 @@ class FakeTarget {
   int vocab() const { return vocab_; }
   // Whatever the prefix, `token` gets a logit at `position` that no other comes near.
   void Force(size_t position, TokenId token) { forced_[position] = token; }
+  // Rows depend on the last `tokens` of the prefix only, so that a test meets each of them often.
+  void LookBack(size_t tokens) { look_back_ = tokens; }
   // row[vocab] after `prefix`.
   void Row(std::span<const TokenId> prefix, std::span<float> row) const;
   // A prompt of the kind of text that this target writes: greedy output after one token.
@@ -36,6 +38,7 @@ class FakeTarget {
   int vocab_;
   uint64_t seed_;
   std::map<size_t, TokenId> forced_;
+  std::optional<size_t> look_back_;
 };
 
 struct FakeLimits {
