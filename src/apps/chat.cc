@@ -103,7 +103,9 @@ Result<int> ChatCommand(const Flags& flags, Context& context) {
                              flags.json ? "--json" : "--raw")};
   }
   HUNCH_ASSIGN_OR_RETURN(const auto speculation, SpeculationOf(flags));
-  HUNCH_ASSIGN_OR_RETURN(auto llm, LoadModelFor(flags, speculation, context));
+  Flags model = flags;
+  model.enable_prefix_caching = true;  // a turn begins with all the turns before it
+  HUNCH_ASSIGN_OR_RETURN(auto llm, LoadModelFor(model, speculation, context));
   if (!llm->has_chat_template()) return llm->EncodeChat(StartOfChat(flags)).error();
   context.console.err << "Chat with " << flags.model << "; /clear forgets, /exit leaves.\n";
   context.interrupts.Arm();

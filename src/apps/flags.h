@@ -43,6 +43,7 @@ struct Flags {
   int max_model_len = 0;
   int max_num_seqs = 1;
   KvType kv_cache_dtype = KvType::kF16;
+  bool enable_prefix_caching = false;
 
   SpeculationFlag speculation;
   std::optional<float> acceptance_warning;  // goes into speculation

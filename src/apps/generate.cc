@@ -18,6 +18,7 @@ LlmOptions ModelOptions(const Flags& flags) {
   options.threads = flags.threads;
   options.max_model_len = flags.max_model_len;
   options.kv_cache_dtype = flags.kv_cache_dtype;
+  options.enable_prefix_caching = flags.enable_prefix_caching;
   options.pass_times = flags.pass_times;
   return options;
 }

@@ -54,7 +54,7 @@ struct Engine::Work {
 Engine::Engine(Target& target, EngineOptions options)
     : target_(target),
       options_(std::move(options)),
-      pool_(options_.kv_blocks),
+      pool_(options_.kv_blocks, options_.share_prefixes),
       budget_(CostCurve(options_.pass_times)) {
   // Otherwise a lone sequence could be preempted for ever.
   HUNCH_CHECK_GE(pool_.capacity() * kSlotsPerBlock, options_.max_model_len);
@@ -111,12 +111,28 @@ void Engine::SetDrafters(RequestId id, std::vector<std::unique_ptr<Drafter>> dra
   sequence.speculator->Start(sequence.request.prompt, sequence.request.params);
 }
 
-bool Engine::Step() {
+// Fills running_. Who runs and has no KV takes over what the cache knows of its tokens: a new
+// request's, or what a preempted one left behind.
+void Engine::PickRunning() {
   running_.clear();
-  snapshots_.clear();
+  needs_.clear();
   for (const auto& sequence : active_) {
     if (sequence->over()) continue;
     running_.push_back(sequence.get());
+    const int slots = static_cast<int>(sequence->tokens.size()) + 1;
+    needs_.push_back({static_cast<int>(sequence->table.blocks().size()), BlocksFor(slots)});
+  }
+  running_.resize(Admit(needs_, pool_.free_blocks(), options_.max_num_seqs));
+  for (Active* sequence : running_) {
+    const int found = sequence->table.Adopt(sequence->tokens, sequence->request.cache_salt);
+    if (sequence->output_tokens() == 0) sequence->stats.cached_tokens += found;
+  }
+}
+
+bool Engine::Step() {
+  PickRunning();
+  snapshots_.clear();
+  for (Active* sequence : running_) {
     // The first token is the prompt's pass, even where the prompt's last chunk is one row.
     const bool may_guess = sequence->speculator && sequence->output_tokens() > 0;
     const int guesses = may_guess ? sequence->speculator->max_nodes() : 0;
@@ -228,6 +244,7 @@ void Engine::AcceptAndCommit(Work& work, const Logits& logits, double pass_secon
   if (!work.share.logits) {
     work.reservation->Commit(unread);
     work.reservation.reset();
+    sequence.table.Share(sequence.tokens, sequence.request.cache_salt);
     return;
   }
   const LogitsRows rows = {logits.rows, target_.vocab(), options_.vocab_size, logits.maxima,
@@ -247,6 +264,7 @@ void Engine::AcceptAndCommit(Work& work, const Logits& logits, double pass_secon
   }
   work.reservation->Commit(unread + static_cast<int>(verdict.path.size()));
   work.reservation.reset();
+  sequence.table.Share(sequence.tokens, sequence.request.cache_salt);
 
   Count(work, committed, pass_seconds);
   Learn(work, rows, committed, pass_seconds);

@@ -7,6 +7,7 @@
 #define HUNCH_ENGINE_ENGINE_H_
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "kv/block_pool.h"
 #include "model/target.h"
 #include "sampling/sampler.h"
+#include "sched/admission.h"
 #include "sched/budget.h"
 #include "sched/plan.h"
 #include "seq/types.h"
@@ -46,6 +48,8 @@ struct EngineRequest {
   std::vector<std::unique_ptr<Drafter>> drafters;  // none: plain decoding, no drafting code runs
   BudgetOptions budget;
   CommitFilter filter;  // may be empty
+  // Only requests with the same salt share KV; null is one, too.
+  PrefixCache::Salt cache_salt;
 };
 
 struct EngineStats {          // of one request
@@ -60,8 +64,9 @@ struct EngineStats {          // of one request
   TreeCounts places;                           // of the trees verified
   int64_t drafter_errors = 0;
   double draft_seconds = 0;
-  int64_t fallbacks = 0;  // times that the budget went back to plain decoding
-  int64_t probes = 0;     // steps that it spent on finding out whether guessing pays again
+  int64_t fallbacks = 0;      // times that the budget went back to plain decoding
+  int64_t probes = 0;         // steps that it spent on finding out whether guessing pays again
+  int64_t cached_tokens = 0;  // of the prompt, found in the KV cache
   std::vector<DrafterStats> drafters;
 };
 
@@ -73,9 +78,11 @@ struct EngineResult {
 };
 
 struct EngineOptions {
-  int vocab_size = 0;     // the tokenizer's: padding ids past it are never chosen or proposed
-  int max_model_len = 0;  // tokens of a sequence, prompt and output
-  int kv_blocks = 0;      // of the target's cache
+  int vocab_size = 0;           // the tokenizer's: padding ids past it are never chosen or proposed
+  int max_model_len = 0;        // tokens of a sequence, prompt and output
+  int kv_blocks = 0;            // of the target's cache
+  bool share_prefixes = false;  // sequences that begin alike share KV; no bit changes
+  int max_num_seqs = std::numeric_limits<int>::max();  // that run at once; the others wait
   std::vector<TokenId> end_tokens;
   std::vector<PassTime> pass_times = {{1, 1e-3}};  // what passes cost, as far as it is known
 };
@@ -113,6 +120,7 @@ class Engine {
   struct Work;  // one sequence's part in the current step
 
   Active& Find(RequestId id);
+  void PickRunning();
   void Propose();
   void ReserveAndLayAll();
   bool ReserveAndLay(Work& work);
@@ -135,6 +143,7 @@ class Engine {
 
   // Scratch of a step, kept so that a step allocates nothing.
   std::vector<Active*> running_;
+  std::vector<KvNeed> needs_;                // of running_
   std::vector<SequenceSnapshot> snapshots_;  // of running_
   std::vector<StepShare> plan_;
   std::vector<std::unique_ptr<Work>> works_;  // [plan_], and some for larger plans

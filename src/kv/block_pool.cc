@@ -3,32 +3,69 @@
 #include <fmt/format.h>
 
 namespace hunch {
-namespace {
-
-int BlocksFor(int slots) { return (slots + kSlotsPerBlock - 1) / kSlotsPerBlock; }
-
-}  // namespace
-
-BlockPool::BlockPool(int blocks) : capacity_(blocks), is_free_(blocks, true) {
+BlockPool::BlockPool(int blocks, bool share_prefixes) : holders_(blocks, 0) {
   free_.reserve(blocks);
   for (int32_t block = blocks - 1; block >= 0; --block) free_.push_back(block);
+  if (share_prefixes) prefixes_.emplace(blocks);
 }
 
 std::optional<int32_t> BlockPool::Take() {
-  if (free_.empty()) return std::nullopt;
-  const int32_t block = free_.back();
-  free_.pop_back();
-  is_free_[block] = false;
+  int32_t block;
+  if (!free_.empty()) {
+    block = free_.back();
+    free_.pop_back();
+  } else {
+    block = prefixes_ ? prefixes_->Evict() : PrefixCache::kNone;
+    if (block == PrefixCache::kNone) return std::nullopt;
+  }
+  holders_[block] = 1;
   return block;
 }
 
+void BlockPool::Hold(int32_t block) {
+  if (holders_[block]++ == 0) prefixes_->SetHeld(block);
+}
+
 void BlockPool::Give(int32_t block) {
-  HUNCH_CHECK(!is_free_[block]) << "block " << block << " was freed twice";
-  is_free_[block] = true;
-  free_.push_back(block);
+  HUNCH_CHECK_GT(holders_[block], 0) << "block " << block << " was freed twice";
+  if (--holders_[block] > 0) return;
+  if (prefixes_ && prefixes_->Knows(block)) {
+    prefixes_->SetIdle(block);
+  } else {
+    free_.push_back(block);
+  }
 }
 
 void BlockTable::Expect(int slots) { blocks_.reserve(BlocksFor(slots)); }
+
+int BlockTable::Adopt(std::span<const TokenId> tokens, const PrefixCache::Salt& salt) {
+  HUNCH_CHECK(!reserved_);
+  PrefixCache* prefixes = pool_->prefixes();
+  if (prefixes == nullptr || committed_ > 0) return 0;
+  const int most = (static_cast<int>(tokens.size()) - 1) / kSlotsPerBlock;
+  while (shared_ < most) {
+    const int32_t block =
+        prefixes->Find(before_, tokens.subspan(shared_ * kSlotsPerBlock, kSlotsPerBlock), salt);
+    if (block == PrefixCache::kNone) break;
+    pool_->Hold(block);
+    blocks_.push_back(block);
+    before_ = prefixes->IdOf(block);
+    ++shared_;
+  }
+  committed_ = shared_ * kSlotsPerBlock;
+  return committed_;
+}
+
+void BlockTable::Share(std::span<const TokenId> tokens, const PrefixCache::Salt& salt) {
+  PrefixCache* prefixes = pool_->prefixes();
+  if (prefixes == nullptr) return;
+  for (; (shared_ + 1) * kSlotsPerBlock <= committed_; ++shared_) {
+    const auto own = tokens.subspan(shared_ * kSlotsPerBlock, kSlotsPerBlock);
+    const int32_t known = prefixes->Find(before_, own, salt);
+    before_ = known == PrefixCache::kNone ? prefixes->Add(blocks_[shared_], before_, own, salt)
+                                          : prefixes->IdOf(known);
+  }
+}
 
 std::optional<Reservation> BlockTable::Reserve(int slots) {
   HUNCH_CHECK(!reserved_);
@@ -43,7 +80,12 @@ std::optional<Reservation> BlockTable::Reserve(int slots) {
 void BlockTable::Truncate(int slots) {
   HUNCH_CHECK(!reserved_);
   HUNCH_CHECK_LE(slots, committed_);
+  HUNCH_CHECK(slots == 0 || slots >= shared_ * kSlotsPerBlock) << slots << " " << shared_;
   committed_ = slots;
+  if (slots == 0) {
+    shared_ = 0;
+    before_ = PrefixCache::kStart;
+  }
   TrimBlocks();
 }
 
@@ -69,19 +111,23 @@ void Reservation::Release() {
 }
 
 std::string ValidateKv(const BlockPool& pool, std::span<const BlockTable* const> tables) {
-  std::vector<bool> held(pool.capacity(), false);
-  int count = 0;
+  std::vector<int> held(pool.capacity(), 0);
   for (const BlockTable* table : tables) {
     if (static_cast<int>(table->blocks().size()) < BlocksFor(table->committed())) {
       return fmt::format("a table has {} committed slots in {} blocks", table->committed(),
                          table->blocks().size());
     }
-    for (int32_t block : table->blocks()) {
-      if (held[block]) return fmt::format("block {} is held twice", block);
-      if (pool.is_free(block)) return fmt::format("block {} is held and free", block);
-      held[block] = true;
-      ++count;
+    for (int32_t block : table->blocks()) ++held[block];
+  }
+  int count = 0;
+  for (int32_t block = 0; block < pool.capacity(); ++block) {
+    const bool known = pool.prefixes() != nullptr && pool.prefixes()->Knows(block);
+    if (held[block] > 1 && !known) return fmt::format("block {} is held twice", block);
+    if (held[block] != pool.holders(block)) {
+      return fmt::format("block {} has {} holders, not {}", block, held[block],
+                         pool.holders(block));
     }
+    count += held[block] > 0;
   }
   if (count + pool.free_blocks() != pool.capacity()) {
     return fmt::format("{} blocks held + {} free, of {}", count, pool.free_blocks(),

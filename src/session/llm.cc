@@ -112,11 +112,14 @@ Status LoadedLlm::Init(const LlmOptions& options) {
   HUNCH_RETURN_IF_ERROR(draft_->Load(options, plan, *model_, pool_));
   const std::vector<PassTime> pass_times =
       options.pass_times.empty() ? PriorPassTimes() : options.pass_times;
-  engine_ = std::make_unique<Engine>(*target_, EngineOptions{.vocab_size = tokenizer_->vocab_size(),
-                                                             .max_model_len = max_model_len_,
-                                                             .kv_blocks = plan.target_blocks,
-                                                             .end_tokens = tokenizer_->end_tokens(),
-                                                             .pass_times = pass_times});
+  engine_ = std::make_unique<Engine>(*target_,
+                                     EngineOptions{.vocab_size = tokenizer_->vocab_size(),
+                                                   .max_model_len = max_model_len_,
+                                                   .kv_blocks = plan.target_blocks,
+                                                   .share_prefixes = options.enable_prefix_caching,
+                                                   .max_num_seqs = options.max_num_seqs,
+                                                   .end_tokens = tokenizer_->end_tokens(),
+                                                   .pass_times = pass_times});
   if (draft_->pass_share() > 0) engine_->SetDrafterShare("draft_model", draft_->pass_share());
   stores_.SetVocabulary(VocabularyIdOf(*tokenizer_));
   options_ = options;
@@ -180,6 +183,7 @@ Result<RequestOutput> LoadedLlm::Generate(std::span<const TokenId> prompt,
   request.params = params;
   HUNCH_ASSIGN_OR_RETURN(request.drafters, MakeDrafters(speculation, Parts(*draft_)));
   request.budget = BudgetFor(speculation);
+  request.cache_salt = std::make_shared<const std::string>(speculation.cache_salt);
   request.filter = [&](const CommittedToken& token) { return text.OnToken(token); };
   HUNCH_ASSIGN_OR_RETURN(const Engine::RequestId id, engine_->Submit(std::move(request)));
 
@@ -204,6 +208,7 @@ Result<RequestOutput> LoadedLlm::Generate(std::span<const TokenId> prompt,
   RequestOutput output;
   text.Finish(output);
   output.prompt_tokens = static_cast<int64_t>(result->prompt_tokens);
+  output.cached_tokens = result->stats.cached_tokens;
   output.finish_reason = result->reason;
   output.timings.load = load_seconds_;
   output.speculation = StatsOf(speculation.method, result->stats);

@@ -79,7 +79,7 @@ struct SpeculativeConfig {
   int lookahead_guesses = 5;  // its G
   // suffix and token_recycling learn from, and for, the other requests with the same salt.
   bool shared_store = false;
-  std::string cache_salt;
+  std::string cache_salt;    // also of the KV that requests share
   std::string suffix_store;  // file that keeps suffix's store between runs; implies shared_store
   std::string ngram_cache;   // file of `hunch ngram build`, for ngram_cache
 
@@ -102,6 +102,7 @@ struct LlmOptions {
   int threads = 0;          // 0: what affinity and cgroup quota give
   int max_model_len = 0;    // 0: the model's own context, at most 32768 and what memory allows
   int max_num_seqs = 1;
+  bool enable_prefix_caching = false;    // prompts that begin alike are read once; no bit changes
   KvType kv_cache_dtype = KvType::kF16;  // of the target and of its draft model
   // What passes took on this machine with this model, with ascending rows; empty: not known.
   std::vector<PassTime> pass_times;
@@ -149,6 +150,7 @@ struct RequestOutput {
   std::vector<TokenChoice> logprobs;  // one per token when asked for
   std::vector<bool> guessed;          // per token: it was an accepted guess
   int64_t prompt_tokens = 0;
+  int64_t cached_tokens = 0;  // of them, found in the KV cache
   FinishReason finish_reason = FinishReason::kNone;
   Timings timings;
   SpeculationStats speculation;

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "draft/draft_model.h"
 #include "draft/ngram.h"
 #include "support/fake_drafters.h"
@@ -20,10 +22,13 @@ class EngineTest : public testing::Test {
  protected:
   static constexpr ForwardLimits kLimits = {.max_rows = 32, .max_logit_rows = 12};
 
-  Engine MakeEngine(int kv_blocks, int max_model_len) {
+  Engine MakeEngine(int kv_blocks, int max_model_len, bool share_prefixes = false,
+                    int max_num_seqs = 1000) {
     return Engine(target_, {.vocab_size = kVocab,
                             .max_model_len = max_model_len,
                             .kv_blocks = kv_blocks,
+                            .share_prefixes = share_prefixes,
+                            .max_num_seqs = max_num_seqs,
                             .end_tokens = {kEnd}});
   }
   EngineRequest MakeRequest(size_t prompt, int max_tokens,
@@ -46,6 +51,12 @@ class EngineTest : public testing::Test {
   std::vector<TokenId> Plain(EngineRequest request) {
     Engine engine = MakeEngine(64, 512);
     return Finish(engine, engine.Submit(std::move(request)).value()).tokens;
+  }
+  std::vector<TokenId> Plain(const std::vector<TokenId>& prompt, const SamplingParams& params) {
+    EngineRequest request;
+    request.prompt = prompt;
+    request.params = params;
+    return Plain(std::move(request));
   }
   std::unique_ptr<Drafter> Right(const std::vector<TokenId>& whole) {
     return std::make_unique<ScriptedDrafter>(TrueContinuation(whole, kVocab));
@@ -82,6 +93,72 @@ TEST_F(EngineTest, ScarceMemoryPreemptsAndChangesNothing) {
   }
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Finish(engine, ids[i]).tokens, alone[i]) << i;
   EXPECT_EQ(engine.pool().free_blocks(), 9);
+}
+
+TEST_F(EngineTest, ASecondTurnReadsOnlyWhatIsNew) {
+  Engine engine = MakeEngine(64, 300, true);
+  const auto first = Finish(engine, engine.Submit(MakeRequest(50, 30)).value());
+  EXPECT_EQ(first.stats.cached_tokens, 0);
+  EngineRequest next = MakeRequest(50, 30);
+  next.prompt = first.tokens;
+  for (TokenId token : {5, 6, 7}) next.prompt.push_back(token);
+  const auto alone = Plain(next.prompt, next.params);
+  const auto second = Finish(engine, engine.Submit(std::move(next)).value());
+  EXPECT_EQ(second.tokens, alone);
+  // The last token was never read: 79 slots, of which four blocks are full.
+  EXPECT_EQ(second.stats.cached_tokens, 64);
+  EXPECT_EQ(engine.pool().free_blocks(), 64);
+}
+
+TEST_F(EngineTest, RequestsOfAnotherSaltShareNothing) {
+  Engine engine = MakeEngine(64, 300, true);
+  Finish(engine, engine.Submit(MakeRequest(50, 5)).value());
+  EngineRequest other = MakeRequest(50, 5);
+  other.cache_salt = std::make_shared<const std::string>("other");
+  EXPECT_EQ(Finish(engine, engine.Submit(std::move(other)).value()).stats.cached_tokens, 0);
+}
+
+TEST_F(EngineTest, AtMostSoManyRunAtOnce) {
+  Engine engine = MakeEngine(64, 300, false, 2);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(engine.Submit(MakeRequest(20, 8)).ok());
+  for (int step = 0; step < 3; ++step) engine.Step();
+  EXPECT_EQ(engine.pool().free_blocks(), 64 - 2 * 2) << "two sequences of 20 tokens";
+}
+
+// Everything at once: texts that begin alike, two salts, little memory, so that blocks are
+// adopted, evicted and preempted; guesses; and requests that go in the middle.
+TEST_F(EngineTest, SharedPrefixesChangeNoText) {
+  std::mt19937 random(17);
+  const auto salt = std::make_shared<const std::string>("s");
+  std::vector<EngineRequest> requests;
+  std::vector<std::vector<TokenId>> alone;
+  for (int i = 0; i < 60; ++i) {
+    EngineRequest request = MakeRequest(20 + random() % 70, 10 + random() % 60);
+    if (random() % 3 == 0) request.prompt[random() % request.prompt.size()] = random() % kEnd;
+    request.params.seed = random() % 3;
+    alone.push_back(Plain(request.prompt, request.params));
+    if (random() % 2 == 0) {
+      request.drafters.push_back(std::make_unique<NgramDrafter>(NgramOptions{4, 1}));
+    }
+    if (random() % 4 == 0) request.cache_salt = salt;
+    requests.push_back(std::move(request));
+  }
+  Engine engine = MakeEngine(24, 200, true, 6);
+  std::vector<Engine::RequestId> ids;
+  for (EngineRequest& request : requests) {
+    ids.push_back(engine.Submit(std::move(request)).value());
+    for (unsigned steps = random() % 12; steps > 0; --steps) engine.Step();
+    if (random() % 8 == 0) engine.Cancel(ids.back());
+  }
+  int64_t cached = 0;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const EngineResult result = Finish(engine, ids[i]);
+    cached += result.stats.cached_tokens;
+    if (result.reason == FinishReason::kCancelled) continue;
+    EXPECT_EQ(result.tokens, alone[i]) << i;
+  }
+  EXPECT_GT(cached, 500);
+  EXPECT_EQ(engine.pool().free_blocks(), 24);
 }
 
 TEST_F(EngineTest, CancelFreesEverythingAndLeavesOthersAlone) {
