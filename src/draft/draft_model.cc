@@ -78,6 +78,13 @@ Status DraftModel::Begin(std::span<const TokenId> committed, const ProposeLimits
   committed_ = committed;
   tree_ = &tree;
   KeepAccepted();
+  // What other requests, or an earlier turn, have read of this text. What was kept stays: it is
+  // shorter than `committed`, and that only grows.
+  if (read_.empty()) {
+    const int found = table_.Adopt(committed, options_.cache_salt);
+    read_.assign(committed.begin(), committed.begin() + found);
+  }
+  table_.Share(read_, options_.cache_salt);
   phase_ = Phase::kReads;
   return Ok{};
 }

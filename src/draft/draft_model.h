@@ -28,6 +28,7 @@ struct DraftModelOptions {
   int expand = 1;    // most leaves that one pass reads; the model's limits may allow fewer
   // Of `ratio`: another for each drafter of a request.
   uint32_t noise_stream = RatioNoise::kFirstDrafter;
+  PrefixCache::Salt cache_salt = nullptr;  // where the pool shares: only with the same salt
 };
 
 class DraftModel : public ModelDrafter {

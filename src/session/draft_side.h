@@ -30,7 +30,8 @@ class DraftSide {
   // Bytes that its pass reads, of those that the target's reads; 0: no draft model.
   double pass_share() const { return pass_share_; }
   // A drafter for one request; null when there is no draft model.
-  std::unique_ptr<Drafter> Make(std::vector<TokenId> end_tokens) const;
+  std::unique_ptr<Drafter> Make(std::vector<TokenId> end_tokens,
+                                PrefixCache::Salt cache_salt) const;
 
  private:
   bool own_ = false;

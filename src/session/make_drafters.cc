@@ -67,7 +67,8 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(DrafterKind kind, const Speculative
           std::make_unique<NgramCacheDrafter>(parts.max_model_len, std::move(table)));
     }
     case DrafterKind::kDraftModel: {
-      auto drafter = parts.draft_side.Make(parts.tokenizer.end_tokens());
+      auto drafter = parts.draft_side.Make(parts.tokenizer.end_tokens(),
+                                           std::make_shared<const std::string>(config.cache_salt));
       if (drafter == nullptr) return NoDraftModel(config);
       return drafter;
     }

@@ -135,7 +135,7 @@ TEST_F(DraftModelTest, NoBetterNodeIsLeftOut) {
 // Whatever of the tree is committed, its KV is kept, and nothing stale is read.
 TEST_F(DraftModelTest, AcceptedGuessesAreNotReadAgain) {
   params_.temperature = 0.9f;
-  for (const DraftModelOptions options :
+  for (const DraftModelOptions& options :
        {DraftModelOptions{}, DraftModelOptions{.branches = 3, .expand = 3}}) {
     const auto drafter = Started(options);
     Ids committed = prompt_;
@@ -400,6 +400,46 @@ INSTANTIATE_TEST_SUITE_P(Rules, DraftModelLaw,
                          testing::Combine(testing::Values(AcceptanceRule::kRatio,
                                                           AcceptanceRule::kBlock),
                                           testing::Values(0.5f, 1.0f)));
+
+// Requests over one pool that shares: each takes over what those before it have read, also of each
+// other's accepted guesses, and guesses as a drafter does that has read everything itself.
+TEST_F(DraftModelTest, WhatOthersHaveReadIsNotReadAgain) {
+  BlockPool shared(kBlocks, true);
+  const auto make = [&](BlockPool& pool, const char* salt) {
+    DraftModelOptions options = {.branches = 2, .expand = 2};
+    options.cache_salt = std::make_shared<const std::string>(salt);
+    auto drafter = std::make_unique<DraftModel>(target_, pool, kVocab, 500, Ids{}, options);
+    EXPECT_TRUE(drafter->Start(prompt_, params_).ok());
+    return drafter;
+  };
+  // 90 steps that accept all guesses, as a perfect draft model's are: every place in a block is
+  // once the end of what is committed.
+  const auto trees = [&](DraftModel& drafter) {
+    std::vector<Ids> all;
+    Ids committed = prompt_;
+    for (int step = 0; step < 90; ++step) {
+      EXPECT_TRUE(drafter.Propose(committed, {step % 4, 100, 0}, tree_).ok());
+      all.push_back(tree_.tokens);
+      committed = fake_.Prompt(committed.size() + 1 + step % 3);
+    }
+    return all;
+  };
+  // Slots of one drafter at a time: the fake target's memory is one.
+  const auto alone = trees(*make(pool_, ""));
+  int64_t first_passes;
+  {
+    const auto first = make(shared, "");
+    EXPECT_EQ(trees(*first), alone);
+    first_passes = first->passes();
+  }
+  EXPECT_GT(shared.prefixes()->idle_blocks(), 8);
+  const auto second = make(shared, "");
+  EXPECT_EQ(trees(*second), alone);
+  EXPECT_LT(second->passes(), first_passes) << "40 tokens of prompt were two passes";
+  const auto third = make(shared, "another salt");
+  EXPECT_EQ(trees(*third), alone);
+  EXPECT_EQ(third->passes(), first_passes);
+}
 
 }  // namespace
 }  // namespace hunch
