@@ -14,6 +14,8 @@
 namespace hunch {
 namespace {
 
+constexpr int kAttempts = 100;
+
 // The rename itself has to reach the disk too. Not every file system can do it; nothing to report.
 void SyncDirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -34,8 +36,7 @@ std::string WithoutLinks(const std::string& path) {
 }  // namespace
 
 TemporaryFile::TemporaryFile(const std::string& final_path)
-    : final_path_(WithoutLinks(final_path)),
-      path_(fmt::format("{}.tmp-{}", final_path_, getpid())) {
+    : final_path_(WithoutLinks(final_path)) {
   struct stat old;
   const bool replaces = stat(final_path_.c_str(), &old) == 0;
   if (replaces && S_ISDIR(old.st_mode)) error_ = EISDIR;
@@ -45,7 +46,12 @@ TemporaryFile::TemporaryFile(const std::string& final_path)
     error_ = EINVAL;
   }
   if (error_ != 0) return;
-  fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  // A process that was killed may have had this number, in a container always, and left its file.
+  for (int attempt = 0; fd_ < 0 && attempt < kAttempts; ++attempt) {
+    path_ = fmt::format("{}.tmp-{}-{}", final_path_, getpid(), attempt);
+    fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ < 0 && errno != EEXIST) break;
+  }
   exists_ = fd_ >= 0;
   if (!exists_) error_ = errno;
   // What its owner keeps to himself stays so.

@@ -28,7 +28,7 @@ class TemporaryFile {
 
  private:
   const std::string final_path_;  // without links
-  const std::string path_;
+  std::string path_;
   int fd_ = -1;
   int error_ = 0;
   bool not_regular_ = false;

@@ -74,6 +74,22 @@ TEST_F(TemporaryFileTest, KeepsThePermissionsOfWhatItReplaces) {
   EXPECT_EQ(status.st_mode & 0777, 0600u);
 }
 
+// A process that was killed left it, and the next one has the same number, as in a container.
+TEST_F(TemporaryFileTest, WhatAnotherLeftBehindIsInNobodysWay) {
+  const std::string path = dir_.Path("file");
+  std::string left;
+  {
+    TemporaryFile killed(path);
+    for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) left = entry.path();
+  }
+  ASSERT_NE(left, "");
+  ASSERT_FALSE(std::filesystem::exists(left));
+  dir_.Write(std::filesystem::path(left).filename().string(), "left");
+  EXPECT_EQ(Replace(path, "new"), "");
+  EXPECT_EQ(ReadFile(path), "new");
+  EXPECT_EQ(ReadFile(left), "left");
+}
+
 TEST_F(TemporaryFileTest, AFailureNamesTheFileThatWasAskedFor) {
   const std::string path = dir_.Path("no such folder/file");
   EXPECT_EQ(Replace(path, "text"), path + ": cannot write this file: No such file or directory");
