@@ -85,7 +85,10 @@ class Bench {
       for (size_t prompt = 0; prompt < prompts; ++prompt) {
         HUNCH_ASSIGN_OR_RETURN(const bool finished,
                                RunGroup(round, prompt, references[prompt], progress));
-        if (!finished) return Ok{};
+        if (!finished) {
+          results_.interrupted = true;
+          return Ok{};
+        }
       }
     }
     return Ok{};

@@ -214,11 +214,12 @@ std::string PassTimesHtml(const std::vector<PassTime>& times) {
 }
 
 std::string BenchHtml(const BenchResults& results, const Flags& flags) {
-  return HtmlPage("Hunch bench: " + FileName(flags.model),
-                  Verdict(results) + FactsHtml(Settings(results, flags)) + Speed(results) +
-                      "<h2>Guesses and passes</h2>\n" +
-                      HtmlCards(ByPosition(results) + PassTimesHtml(results.pass_times)) +
-                      Trees(results));
+  return HtmlPage(
+      "Hunch bench: " + FileName(flags.model),
+      (results.interrupted ? VerdictHtml(false, "Interrupted: not every prompt was run.") : "") +
+          Verdict(results) + FactsHtml(Settings(results, flags)) + Speed(results) +
+          "<h2>Guesses and passes</h2>\n" +
+          HtmlCards(ByPosition(results) + PassTimesHtml(results.pass_times)) + Trees(results));
 }
 
 }  // namespace hunch

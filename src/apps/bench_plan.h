@@ -32,6 +32,7 @@ struct BenchResults {
   std::vector<BenchPrompt> skipped;  // too long for the context
   std::vector<BenchGroup> groups;
   std::vector<Mismatch> mismatches;
+  bool interrupted = false;  // before every prompt was answered in every round
   int threads = 0, max_model_len = 0;
   std::vector<PassTime> pass_times;  // what a pass takes by its rows, as measured by the end
 };

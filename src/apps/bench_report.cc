@@ -60,6 +60,13 @@ Json SummaryJson(const BenchResults& results, size_t method, const Section& sect
   return json;
 }
 
+// Of a prompt that an interrupt kept from being answered there is nothing to report.
+bool IsReported(const BenchResults& results, size_t prompt) {
+  return !results.interrupted ||
+         std::any_of(results.groups.begin(), results.groups.end(),
+                     [&](const BenchGroup& group) { return group.prompt == prompt; });
+}
+
 std::string TokenText(const std::optional<TokenId>& token) {
   return token ? fmt::format("{}", *token) : "the end";
 }
@@ -72,10 +79,11 @@ bool BenchSection::Has(const BenchResults& results, size_t prompt) const {
 
 std::vector<BenchSection> Categories(const BenchResults& results) {
   std::vector<BenchSection> sections;
-  for (const EncodedPrompt& prompt : results.prompts) {
-    const auto same = [&](const BenchSection& s) { return s.category == prompt.prompt.category; };
-    if (std::none_of(sections.begin(), sections.end(), same)) {
-      sections.push_back({prompt.prompt.category});
+  for (size_t i = 0; i < results.prompts.size(); ++i) {
+    const std::string& category = results.prompts[i].prompt.category;
+    const auto same = [&](const BenchSection& s) { return s.category == category; };
+    if (IsReported(results, i) && std::none_of(sections.begin(), sections.end(), same)) {
+      sections.push_back({category});
     }
   }
   return sections;
@@ -83,7 +91,9 @@ std::vector<BenchSection> Categories(const BenchResults& results) {
 
 size_t PromptCount(const BenchResults& results, const BenchSection& section) {
   size_t count = 0;
-  for (size_t i = 0; i < results.prompts.size(); ++i) count += section.Has(results, i) ? 1 : 0;
+  for (size_t i = 0; i < results.prompts.size(); ++i) {
+    count += section.Has(results, i) && IsReported(results, i) ? 1 : 0;
+  }
   return count;
 }
 
@@ -114,6 +124,10 @@ std::string BenchTable(const BenchResults& results) {
     }
     out += '\n';
   }
+  if (results.interrupted) {
+    out += fmt::format("interrupted: prompts answered by every method: {} of {}\n",
+                       PromptCount(results, {}), results.prompts.size());
+  }
   if (!results.skipped.empty()) {
     out += fmt::format("prompts skipped, too long for the context of {}: {}\n",
                        results.max_model_len, results.skipped.size());
@@ -137,6 +151,7 @@ Json BenchJson(const BenchResults& results, const Flags& flags) {
   json["rounds"] = flags.rounds;
   json["prompts"] = results.prompts.size();
   json["prompts_skipped"] = results.skipped.size();
+  json["interrupted"] = results.interrupted;
   for (size_t method = 0; method < results.methods.size(); ++method) {
     Json summary = SummaryJson(results, method, {""});
     for (const Section& section : Categories(results)) {

@@ -15,7 +15,8 @@ struct BenchSection {
   std::string category;  // "": all
   bool Has(const BenchResults& results, size_t prompt) const;
 };
-std::vector<BenchSection> Categories(const BenchResults& results);  // by first appearance
+// By first appearance. After an interrupt these two leave out what was not answered.
+std::vector<BenchSection> Categories(const BenchResults& results);
 size_t PromptCount(const BenchResults& results, const BenchSection& section);
 MethodSummary SummaryOf(const BenchResults& results, size_t method, const BenchSection& section);
 // Whether every answer was that of `none`.

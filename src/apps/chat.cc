@@ -18,6 +18,14 @@ bool IsCommandLike(const std::string& line) {
 }
 
 constexpr std::string_view kSpeculationCommand = "/speculation ";
+constexpr std::string_view kSpeculationHelp =
+    "/speculation JSON guesses another way (as --speculative-config)";
+
+// Blanks after a command, or alone, are no words to the model.
+std::string WithoutFinalBlanks(std::string line) {
+  line.erase(line.find_last_not_of(" \t\r") + 1);
+  return line;
+}
 
 class Chat {
  public:
@@ -30,16 +38,21 @@ class Chat {
     std::string line;
     while (console.out << "> " << std::flush) {
       if (!std::getline(console.in, line) || context_.interrupts.Pending() != 0) break;
-      if (line == "/exit") return kExitOk;
-      if (line == "/clear") messages_ = StartOfChat(flags_);
-      if (line.empty() || line == "/clear") continue;
-      if (line.starts_with(kSpeculationCommand)) {
-        Speculate(line.substr(kSpeculationCommand.size()));
+      const std::string command = WithoutFinalBlanks(line);
+      if (command == "/exit") return kExitOk;
+      if (command == "/clear") messages_ = StartOfChat(flags_);
+      if (command.empty() || command == "/clear") continue;
+      if (command.starts_with(kSpeculationCommand)) {
+        Speculate(command.substr(kSpeculationCommand.size()));
         continue;
       }
-      if (IsCommandLike(line)) {
-        console.err << "no such command; /clear forgets, /exit leaves, /speculation JSON guesses "
-                       "another way (as --speculative-config)"
+      if (command + ' ' == kSpeculationCommand) {
+        console.err << "guessing with " << MethodLabel(speculation_) << "; " << kSpeculationHelp
+                    << std::endl;
+        continue;
+      }
+      if (IsCommandLike(command)) {
+        console.err << "no such command; /clear forgets, /exit leaves, " << kSpeculationHelp
                     << std::endl;
         continue;
       }

@@ -32,11 +32,12 @@ OnCorpus Watch(Context& context, Progress& progress, int64_t& shown) {
 }
 
 Result<int> Finish(const Result<CorpusCount>& count, const Flags& flags, Context& context) {
-  if (const int code = InterruptedExit(context); code != kExitOk) {
+  if (!count.ok()) {
+    const int code = InterruptedExit(context);
+    if (code == kExitOk) return count.error();
     context.console.err << "interrupted: nothing was written\n";
     return code;
   }
-  if (!count.ok()) return count.error();
   context.console.err << fmt::format("{}: from {} tokens ({} bytes)\n", flags.out_file,
                                      count->tokens, count->bytes);
   return kExitOk;

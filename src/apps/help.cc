@@ -25,9 +25,10 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
     {"run", "[PROMPT]", "answer a prompt, or chat",
      "Answers PROMPT, the file of --file, or standard input (one final newline is dropped), with "
      "the\n"
-     "model's chat template. Without any of them it starts a chat: /clear forgets it, /exit or "
-     "Ctrl-D\n"
-     "leaves. Ctrl-C ends an answer and keeps what there is of it.\n",
+     "model's chat template. Without any of them it starts a chat: /clear forgets it, "
+     "/speculation JSON\n"
+     "guesses another way, /exit or Ctrl-D leaves. Ctrl-C ends an answer and keeps what there "
+     "is.\n",
      "  hunch run --model m.gguf \"Why is the sky blue?\"\n"
      "  hunch run --model m.gguf --raw --max-tokens 50 \"Once upon a time\"\n"
      "  git diff | hunch run --model m.gguf --system \"Write a commit message.\" --json\n"
@@ -79,8 +80,7 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
      "the\nsame.\n",
      "  hunch vocab count --model m.gguf -o frequent.txt --tokens 32768 corpus/*.txt\n"},
     {"tune", "", "find the fastest way of guessing for your prompts",
-     "Tries plain decoding, auto, each drafter that needs no model and each --draft, with K "
-     "guesses "
+     "Tries plain decoding, auto, suffix, ngram, token_recycling and each --draft, with K guesses "
      "a\n"
      "step and with as many as pay, on the same prompts in turn. What is clearly behind after the "
      "first\n"

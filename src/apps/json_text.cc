@@ -4,9 +4,27 @@
 
 namespace hunch {
 
+namespace {
+
+// More than any input needs; walking a value takes stack for each level.
+constexpr int kDeepest = 100;
+
+}  // namespace
+
 Result<Json> ParseJson(std::string_view text) {
+  bool too_deep = false;
+  // False leaves out a value, and so builds none of what is too deep.
+  const auto keep = [&](int depth, Json::parse_event_t event, const Json&) {
+    const bool opens =
+        event == Json::parse_event_t::array_start || event == Json::parse_event_t::object_start;
+    too_deep = too_deep || (opens && depth >= kDeepest);
+    return !too_deep;
+  };
   try {
-    return Json::parse(text);
+    Json value = Json::parse(text, keep);
+    if (!too_deep) return value;
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("bad JSON: nested deeper than {} levels", kDeepest)};
   } catch (const Json::exception& exception) {
     // what() starts with the library's own "[json.exception.parse_error.101] ".
     std::string_view reason = exception.what();

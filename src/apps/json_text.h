@@ -13,7 +13,7 @@ namespace hunch {
 
 using Json = nlohmann::ordered_json;
 
-// kInvalidArgument with the place and the reason.
+// kInvalidArgument with the place and the reason, also for what is nested deeper than 100 levels.
 Result<Json> ParseJson(std::string_view text);
 // The same, but anything else than an object is an error.
 Result<Json> ParseJsonObject(std::string_view text);

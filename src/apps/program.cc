@@ -43,6 +43,16 @@ Result<int> Dispatch(Subcommand subcommand, const Flags& flags, Context& context
   }
 }
 
+// "; there is ..." for the first word of subcommands that have two.
+std::string SecondWords(std::string_view first) {
+  std::string names;
+  for (int i = 0; i < kSubcommands; ++i) {
+    const std::string_view name = SubcommandName(static_cast<Subcommand>(i));
+    if (name.starts_with(fmt::format("{} ", first))) names += fmt::format("; there is '{}'", name);
+  }
+  return names;
+}
+
 int RunSubcommand(Subcommand subcommand, std::span<const std::string> arguments, Context& context) {
   const auto fail = [&](const Error& error) {
     context.console.err << OneLine(fmt::format("hunch {}: {}", SubcommandName(subcommand),
@@ -102,8 +112,9 @@ int RunProgram(std::span<const std::string> arguments, Context& context) {
   }
   const std::optional<Subcommand> subcommand = FindSubcommand(first);
   if (!subcommand) {
-    console.err << OneLine(fmt::format("hunch: unknown {} '{}'; see hunch --help",
-                                       first.starts_with('-') ? "flag" : "subcommand", first))
+    console.err << OneLine(fmt::format("hunch: unknown {} '{}'{}; see hunch --help",
+                                       first.starts_with('-') ? "flag" : "subcommand", first,
+                                       SecondWords(first)))
                 << '\n';
     return kExitUsage;
   }

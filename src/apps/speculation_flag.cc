@@ -163,8 +163,29 @@ Result<SpeculationFlag> ParseSpeculationFlag(std::string_view json) {
   return flag;
 }
 
+namespace {
+
+// What would do nothing without another key, and nobody would know.
+Status CheckUsed(const SpeculativeConfig& config) {
+  const auto needs = [](std::string_view key, std::string_view other) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("\"{}\" needs {}", key, other)};
+  };
+  constexpr std::string_view kModel = "\"model\", the GGUF file of a draft model";
+  if (config.model.empty() && !config.draft_vocab.empty()) return needs("draft_vocab", kModel);
+  if (config.model.empty() && !config.draft_quantization.empty()) {
+    return needs("draft_quantization", kModel);
+  }
+  if (!config.cache_salt.empty() && !config.shared_store && config.suffix_store.empty()) {
+    return needs("cache_salt", "\"shared_store\": true, or a \"suffix_store\"");
+  }
+  return Ok{};
+}
+
+}  // namespace
+
 Status CheckMethod(const SpeculativeConfig& config) {
   HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(config));
+  HUNCH_RETURN_IF_ERROR(CheckUsed(config));
   if (config.method.Has(DrafterKind::kNgramCache) && config.ngram_cache.empty()) {
     return Error{ErrorCode::kInvalidArgument,
                  "method ngram_cache needs \"ngram_cache\", a file that `hunch ngram build` wrote"};
@@ -187,8 +208,9 @@ Result<SpeculativeConfig> SingleMethod(const SpeculationFlag& flag) {
 
 std::string MethodLabel(const SpeculativeConfig& config) {
   const std::string name = DraftMethodName(config.method);
+  if (config.method.none()) return name;
   if (config.policy == SpeculationPolicy::kThreshold) return name + ":threshold";
-  if (config.method.none() || config.num_speculative_tokens == 0) return name;
+  if (config.num_speculative_tokens == 0) return name;
   return fmt::format("{}:{}", name, config.num_speculative_tokens);
 }
 

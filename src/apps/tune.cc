@@ -338,6 +338,10 @@ Result<int> TuneCommand(const Flags& flags, Context& context) {
   if (!flags.report_file.empty()) {
     HUNCH_RETURN_IF_ERROR(WriteFile(flags.report_file, TuneHtml(results, flags)));
   }
+  if (results.interrupted) {
+    err << "hunch tune: interrupted: not every prompt was run"
+        << (flags.out_file.empty() ? "\n" : "; no profile was written\n");
+  }
   if (!results.differences.empty()) return kExitDifferent;
   if (results.interrupted || results.chosen < 0) return InterruptedExit(context);
   if (!flags.out_file.empty()) {

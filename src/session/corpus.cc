@@ -9,6 +9,7 @@
 
 #include "draft/ngram_cache_builder.h"
 #include "model/token_list.h"
+#include "weights/temporary_file.h"
 
 namespace hunch {
 namespace {
@@ -19,13 +20,16 @@ Error CannotRead(const std::string& path, std::string_view why) {
   return {ErrorCode::kNotFound, fmt::format("{}: {}", path, why)};
 }
 
-Error CannotWrite(const std::string& path) {
-  return {ErrorCode::kIo, fmt::format("{}: cannot be written: {}", path, std::strerror(errno))};
-}
-
 uint64_t Mixed(uint64_t hash, std::string_view bytes) {
   for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001B3ull;
   return hash;
+}
+
+// Before minutes of reading and not after them.
+Status CheckWritable(const std::string& path) {
+  const TemporaryFile trial(path);
+  if (!trial.ok()) return trial.Failure();
+  return Ok{};
 }
 
 }  // namespace
@@ -47,6 +51,10 @@ Result<CorpusCount> ReadCorpus(const Tokenizer& tokenizer, std::span<const std::
   int64_t total = 0;
   for (const std::string& path : files) {
     std::error_code error;
+    const auto kind = std::filesystem::status(path, error).type();
+    if (!error && kind != std::filesystem::file_type::regular) {
+      return CannotRead(path, "not a regular file; name text files");
+    }
     const uintmax_t size = std::filesystem::file_size(path, error);
     if (error) return CannotRead(path, error.message());
     total += static_cast<int64_t>(size);
@@ -87,6 +95,7 @@ Result<CorpusCount> ReadCorpus(const Tokenizer& tokenizer, std::span<const std::
 
 Result<CorpusCount> BuildNgramFile(const std::string& model, std::span<const std::string> files,
                                    const std::string& out, const OnCorpus& on_corpus) {
+  HUNCH_RETURN_IF_ERROR(CheckWritable(out));
   HUNCH_ASSIGN_OR_RETURN(const auto file, GgufFile::Open(model));
   HUNCH_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(*file));
   NgramCacheBuilder builder;
@@ -100,6 +109,7 @@ Result<CorpusCount> BuildNgramFile(const std::string& model, std::span<const std
 Result<CorpusCount> WriteFrequentTokens(const std::string& model,
                                         std::span<const std::string> files, int size,
                                         const std::string& out, const OnCorpus& on_corpus) {
+  HUNCH_RETURN_IF_ERROR(CheckWritable(out));
   HUNCH_ASSIGN_OR_RETURN(const auto file, GgufFile::Open(model));
   HUNCH_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(*file));
   std::vector<int64_t> counts(tokenizer->vocab_size());
@@ -109,15 +119,11 @@ Result<CorpusCount> WriteFrequentTokens(const std::string& model,
                                                                  ++counts[token];
                                                              }));
   const std::vector<TokenId> tokens = MostFrequentTokens(counts, size, tokenizer->end_tokens());
-  const std::string temporary = out + ".tmp";
-  {
-    std::ofstream stream(temporary, std::ios::binary);
-    stream << TokenListText(tokens, tokenizer->vocab_size());
-    if (!stream.flush()) return CannotWrite(out);
-  }
-  std::error_code error;
-  std::filesystem::rename(temporary, out, error);
-  if (error) return CannotWrite(out);
+  const std::string text = TokenListText(tokens, tokenizer->vocab_size());
+  TemporaryFile list(out);
+  list.Write(std::as_bytes(std::span(text)));
+  list.MoveIntoPlace();
+  if (!list.ok()) return list.Failure();
   return count;
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "model/token_list.h"
@@ -32,7 +34,12 @@ Result<LoadOptions> LoadOptionsOf(const LlmOptions& options, int vocab_size) {
                              options.draft_quantization)};
   }
   if (options.draft_vocab.empty()) return load;
+  errno = 0;
   std::ifstream file(options.draft_vocab, std::ios::binary);
+  if (!file) {
+    return Error{ErrorCode::kNotFound, fmt::format("{}: cannot open the token list: {}",
+                                                   options.draft_vocab, std::strerror(errno))};
+  }
   // A list of a million ids has less than 8 MB.
   std::string text(size_t{16} << 20, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));

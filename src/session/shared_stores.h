@@ -24,6 +24,7 @@ class SharedStores {
   static constexpr size_t kMostSalts = 8;
 
   struct Set {
+    std::string path;  // of the file that its suffix store is kept in; "": of none
     std::string salt;
     std::shared_ptr<SuffixStore> suffix;
     std::shared_ptr<SuccessorTable> successors;
@@ -35,14 +36,19 @@ class SharedStores {
   // As For, and its suffix store is the file's, once: later calls keep what has been added since. A
   // file that is not there is an empty store; one that cannot be used is an error.
   Result<Set*> ForFile(const std::string& salt, const std::string& path);
-  // Writes the suffix store of the set where it came from. A set without a file: nothing.
+  // Writes the suffix store of the set where it came from; does nothing where ForFile gave none, as
+  // to a request that learns nothing: what is in the file is not known then.
   Status Save(const std::string& salt, const std::string& path);
   // Mapped once, and kept.
   Result<std::shared_ptr<const NgramTable>> Table(const std::string& path);
 
  private:
+  using Sets = std::list<Set>;
+  Sets::iterator Find(const std::string& path, const std::string& salt);
+  Set& Use(const std::string& path, const std::string& salt);
+
   VocabularyId vocabulary_;
-  std::list<Set> sets_;  // the latest used first
+  Sets sets_;  // the latest used first
   std::map<std::string, std::shared_ptr<const NgramTable>> tables_;
 };
 

@@ -29,6 +29,9 @@ Result<DrafterKind> ParseKind(std::string_view name) {
   for (const NamedKind& named : kKinds) {
     if (named.name == name) return named.kind;
   }
+  if (name == "none" || name == "auto") {
+    return Refused(fmt::format("method '{}' stands alone: name it without '+'", name));
+  }
   return Refused(
       fmt::format("unknown speculation method '{}': use {}", name, DraftMethodChoices()));
 }

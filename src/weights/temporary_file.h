@@ -1,6 +1,7 @@
 // TemporaryFile: a file that is written beside its place and then moved there, so that the place
-// never holds half a file. It deletes itself unless it was moved. After the first failure every
-// call fails, and Failure() tells of that one. Not thread safe.
+// never holds half a file. It replaces regular files only, keeps their permissions, and follows
+// links to them. It deletes itself unless it was moved. After the first failure every call fails,
+// and Failure() tells of that one. Not thread safe.
 #ifndef HUNCH_WEIGHTS_TEMPORARY_FILE_H_
 #define HUNCH_WEIGHTS_TEMPORARY_FILE_H_
 
@@ -26,10 +27,11 @@ class TemporaryFile {
   Error Failure() const;
 
  private:
-  const std::string final_path_;
-  const std::string path_;
+  const std::string final_path_;  // without links
+  std::string path_;
   int fd_ = -1;
   int error_ = 0;
+  bool not_regular_ = false;
   bool exists_ = false;  // under path_
 };
 

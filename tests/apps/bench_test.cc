@@ -178,10 +178,25 @@ TEST_F(Bench, AnInterruptReportsWhatIsComplete) {
   };
   EXPECT_EQ(Run({"--json", "--rounds", "1"}), 143);
   EXPECT_EQ(app_.Json()["methods"]["auto"]["answers"], 2);
+  EXPECT_EQ(app_.Json()["interrupted"], true);
   app_.interrupts.pending = SIGINT;
   EXPECT_EQ(Run({"--json", "--rounds", "1"}), 130);
   EXPECT_EQ(app_.out(), "");
   EXPECT_THAT(app_.err(), HasSubstr("interrupted before the first result"));
+}
+
+// Nothing was measured in category b: no row may say that it was, or that its answers agreed.
+TEST_F(Bench, AnInterruptLeavesOutWhatWasNotAnswered) {
+  const std::string report = folder_.Path("r.html");
+  app_.script.before_token = [&](size_t position) {
+    // Two warm-ups, one group of two, and one answer of the second group.
+    if (position == 5 && app_.calls.size() == 6) app_.interrupts.pending = SIGINT;
+  };
+  EXPECT_EQ(Run({"--rounds", "1", "--report", report}), 130);
+  EXPECT_THAT(app_.out(), HasSubstr("a (prompts: 1)"));
+  EXPECT_THAT(app_.out(), Not(HasSubstr("b (prompts:")));
+  EXPECT_THAT(app_.out(), HasSubstr("interrupted: prompts answered by every method: 1 of 4"));
+  EXPECT_THAT(ReadFile(report), HasSubstr("Interrupted"));
 }
 
 TEST(PromptsFile, TakesTheFirstOfEachCategory) {

@@ -48,6 +48,8 @@ TEST(Program, WhatTheCallerGotWrongIsOneLineAndExit2) {
   ExpectOneLine(app, {}, 2, "hunch: no subcommand; see hunch --help");
   ExpectOneLine(app, {"fly"}, 2, "hunch: unknown subcommand 'fly'");
   ExpectOneLine(app, {"--fly"}, 2, "hunch: unknown flag '--fly'");
+  ExpectOneLine(app, {"ngram", "--help"}, 2,
+                "hunch: unknown subcommand 'ngram'; there is 'ngram build'; see hunch --help");
   ExpectOneLine(app, {"two\nlines"}, 2, "hunch: unknown subcommand 'two lines'");
   ExpectOneLine(app, {"run"}, 2, "hunch run: no model");
   ExpectOneLine(app, {"run", "--model", "m", "--top\n-p", "1"}, 2, "hunch run: unknown flag");

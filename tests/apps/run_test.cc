@@ -168,6 +168,24 @@ TEST(Chat, AMistypedCommandIsNoQuestion) {
   EXPECT_EQ(app.calls.size(), 2u);
 }
 
+TEST(Chat, BlanksAroundNothingOrACommandAreNoQuestion) {
+  AppHarness app;
+  app.in_tty = true;
+  EXPECT_EQ(app.Run({"run", "--model", "m"}, "  \n\t\r\n/claer \n/clear\r\n/exit \nnever\n"),
+            kExitOk);
+  EXPECT_EQ(app.calls.size(), 0u);
+  EXPECT_THAT(app.err(), HasSubstr("no such command"));
+}
+
+TEST(Chat, SpeculationWithoutAnythingTellsHowItGuesses) {
+  AppHarness app;
+  app.in_tty = true;
+  app.Run({"run", "--model", "m", "--speculative-config", R"({"method": "ngram"})"},
+          "/speculation\n/exit\n");
+  EXPECT_THAT(app.err(), HasSubstr("guessing with ngram; /speculation JSON guesses another way"));
+  EXPECT_EQ(app.calls.size(), 0u);
+}
+
 TEST(Chat, SpeculationIsSwappedBetweenAnswers) {
   AppHarness app;
   app.in_tty = true;

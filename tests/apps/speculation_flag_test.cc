@@ -104,6 +104,9 @@ TEST(SpeculationFlag, LabelsTellSettingsApart) {
   flag.fields.num_speculative_tokens = 3;
   EXPECT_EQ(label("ngram"), "ngram:3");
   EXPECT_EQ(label("none"), "none");
+  flag.fields.policy = SpeculationPolicy::kThreshold;
+  EXPECT_EQ(label("ngram"), "ngram:threshold");
+  EXPECT_EQ(label("none"), "none");
 }
 
 TEST(SpeculationFlag, AMethodMustBeComplete) {
@@ -111,6 +114,30 @@ TEST(SpeculationFlag, AMethodMustBeComplete) {
     const auto flag = ParseSpeculationFlag(json);
     ASSERT_TRUE(flag.ok());
     EXPECT_THAT(SingleMethod(flag.value()).error().message, HasSubstr("needs \"model\""));
+  }
+}
+
+// They would do nothing, and the user would not know.
+TEST(SpeculationFlag, WhatDoesNothingAloneIsRefused) {
+  for (const auto* json :
+       {R"({"draft_vocab": "v.txt"})", R"({"draft_quantization": "q4_0"})",
+        R"({"method": "none", "draft_vocab": "v.txt"})", R"({"cache_salt": "a"})"}) {
+    const auto config = SingleMethod(ParseSpeculationFlag(json).value());
+    ASSERT_FALSE(config.ok()) << json;
+    EXPECT_THAT(config.error().message, HasSubstr("\" needs \"")) << json;
+  }
+  for (const auto* json : {R"({"model": "d", "draft_vocab": "v", "draft_quantization": "q4_0"})",
+                           R"({"cache_salt": "a", "shared_store": true})",
+                           R"({"cache_salt": "a", "suffix_store": "s"})"}) {
+    EXPECT_TRUE(SingleMethod(ParseSpeculationFlag(json).value()).ok()) << json;
+  }
+}
+
+TEST(SpeculationFlag, NoneAndAutoStandAlone) {
+  for (const auto* json : {R"({"method": "auto+ngram"})", R"({"method": "ngram+none"})"}) {
+    const auto flag = ParseSpeculationFlag(json);
+    ASSERT_FALSE(flag.ok()) << json;
+    EXPECT_THAT(flag.error().message, HasSubstr("stands alone")) << json;
   }
 }
 

@@ -184,6 +184,7 @@ TEST_F(TuneCommandTest, AnInterruptShowsWhatIsKnownAndWritesNoProfile) {
     EXPECT_EQ(row["prompts"], 1);
   }
   EXPECT_FALSE(std::filesystem::exists(profile_));
+  EXPECT_THAT(app_.err(), HasSubstr("interrupted: not every prompt was run; no profile"));
   EXPECT_EQ(Run({}), 130);
   EXPECT_EQ(app_.out(), "");
   EXPECT_THAT(app_.err(), HasSubstr("interrupted before the first result"));
