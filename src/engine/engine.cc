@@ -171,20 +171,21 @@ void Engine::Propose() {
     works_.back()->verdict.prefix.reserve(options_.max_model_len);
   }
   parts_.clear();
-  int rows = 0;
+  int rows = 0, tokens = 0;
   for (size_t i = 0; i < plan_.size(); ++i) {
     Work& work = *works_[i];
     work.sequence = running_[plan_[i].sequence];
     work.share = plan_[i];
     work.tree.clear();
     rows += work.share.rows;
+    tokens += work.share.logits;
     if (work.share.max_nodes == 0) continue;
     parts_.push_back({&*work.sequence->speculator,
                       work.sequence->tokens,
                       {work.share.max_nodes, work.share.max_depth},
                       &work.tree});
   }
-  proposer_.Propose(parts_, rows);
+  if (!parts_.empty()) proposer_.Propose(parts_, {rows, static_cast<double>(tokens)});
 }
 
 void Engine::ReserveAndLayAll() {

@@ -99,16 +99,15 @@ bool Speculator::runs_models() const {
 }
 
 // They cost microseconds, and what they guess may spare the others' passes.
-void Speculator::LookUp(std::span<const TokenId> committed, const DraftRoom& room, int base_rows,
-                        DraftTree& tree) {
+void Speculator::LookUp(std::span<const TokenId> committed, const DraftRoom& room,
+                        const BaseRows& base, DraftTree& tree) {
   tree.clear();
   for (DraftTree& own : proposed_) own.clear();
   std::fill(work_.begin(), work_.end(), DrafterWork{});
   committed_ = committed;
   room_ = room;
   turn_ = -1;
-  const SequenceBudget::Limits allowed =
-      own_->DraftLimits(base_rows, room.max_nodes, room.max_depth);
+  const SequenceBudget::Limits allowed = own_->DraftLimits(base, room.max_nodes, room.max_depth);
   limits_ = {allowed.max_nodes, allowed.max_depth, 0};
   if (limits_.max_nodes <= 0) return;
   for (size_t i = 0; i < drafters_.size(); ++i) {
@@ -130,9 +129,9 @@ ModelDrafter* Speculator::NextTurn() {
   return nullptr;
 }
 
-SequenceBudget::Ask Speculator::DecideToAsk(int base_rows, int sharers, const DraftTree& tree,
-                                            DraftAsk& ask) {
-  const SequenceBudget::Ask worth = own_->WorthAsking(turn_, tree, base_rows, sharers);
+SequenceBudget::Ask Speculator::DecideToAsk(const BaseRows& base, int sharers,
+                                            const DraftTree& tree, DraftAsk& ask) {
+  const SequenceBudget::Ask worth = own_->WorthAsking(turn_, tree, base, sharers);
   if (!worth.worth) return worth;
   const int depth = std::min(limits_.max_depth, worth.max_depth);
   const float least = chance_ ? 0 : worth.min_path_probability;
@@ -153,11 +152,11 @@ void Speculator::TakeAnswer(const DraftAsk& ask, DraftTree& tree) {
   TakeTree(turn_, ask.limits, ask.status, tree);
 }
 
-void Speculator::Finish(int base_rows, DraftTree& tree) {
+void Speculator::Finish(const BaseRows& base, DraftTree& tree) {
   if (limits_.max_nodes <= 0) return;
   // To drop a guess for what was drawn would bend the law that it is judged by (docs/lossless.md):
   // there the last ones go, whatever they are.
-  if (!AnyDrawn(tree)) own_->Prune(base_rows, tree);
+  if (!AnyDrawn(tree)) own_->Prune(base, tree);
   trimmer_.Trim(limits_.max_nodes, limits_.max_depth, vocab_size_, tree);
 }
 

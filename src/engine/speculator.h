@@ -38,27 +38,27 @@ class Speculator {
   int max_nodes() const;
   bool runs_models() const;
 
-  // In all of these: base_rows, >= 1, are the rows that the target's pass has without this
-  // sequence's guesses; `tree` holds the guesses so far, merged. `committed` must live until
-  // Finish.
+  // In all of these: `base` is what the target's pass has without this sequence's guesses, `tree`
+  // holds the guesses so far, merged. `committed` must live until Finish.
   //
   // Asks the drafters that only look things up.
-  void LookUp(std::span<const TokenId> committed, const DraftRoom& room, int base_rows,
+  void LookUp(std::span<const TokenId> committed, const DraftRoom& room, const BaseRows& base,
               DraftTree& tree);
   // It is the turn of the next drafter with a model; null: of none any more.
   ModelDrafter* NextTurn();
   // Whether that one would be asked if `sharers` sequences shared its passes, this one among them.
-  SequenceBudget::Ask WouldAsk(int base_rows, int sharers, const DraftTree& tree) {
-    return own_->WouldAsk(turn_, tree, base_rows, sharers);
+  SequenceBudget::Ask WouldAsk(const BaseRows& base, int sharers, const DraftTree& tree) {
+    return own_->WouldAsk(turn_, tree, base, sharers);
   }
   // Whether it is asked; if so, `ask` says for what.
-  SequenceBudget::Ask DecideToAsk(int base_rows, int sharers, const DraftTree& tree, DraftAsk& ask);
+  SequenceBudget::Ask DecideToAsk(const BaseRows& base, int sharers, const DraftTree& tree,
+                                  DraftAsk& ask);
   // A pass of `rows` rows was run, in which the ask had a part.
   void CountPass(const DraftAsk& ask, int rows, double seconds);
   // The ask is done.
   void TakeAnswer(const DraftAsk& ask, DraftTree& tree);
   // Cuts the tree to what is worth verifying.
-  void Finish(int base_rows, DraftTree& tree);
+  void Finish(const BaseRows& base, DraftTree& tree);
 
   // How many of the target's likeliest tokens the drafters want to hear of.
   int top_wanted() const { return top_wanted_; }

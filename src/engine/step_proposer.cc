@@ -4,11 +4,11 @@
 
 namespace hunch {
 
-void StepProposer::Propose(std::span<const Part> parts, int rows) {
-  rows_ = rows;
+void StepProposer::Propose(std::span<const Part> parts, const BaseRows& base) {
+  base_ = base;
   pending_.clear();
   for (const Part& part : parts) {
-    part.speculator->LookUp(part.committed, part.room, rows_, *part.tree);
+    part.speculator->LookUp(part.committed, part.room, base_, *part.tree);
     if (part.speculator->runs_models()) {
       pending_.push_back(&part);
     } else {
@@ -22,8 +22,9 @@ void StepProposer::Propose(std::span<const Part> parts, int rows) {
 }
 
 void StepProposer::Finish(const Part& part) {
-  part.speculator->Finish(rows_, *part.tree);
-  rows_ += part.tree->size();
+  part.speculator->Finish(base_, *part.tree);
+  base_.rows += part.tree->size();
+  base_.tokens += part.speculator->budget().expected_tokens();
 }
 
 bool StepProposer::TakeTurn() {
@@ -53,13 +54,13 @@ int StepProposer::SharersWith(const Candidate& candidate) const {
 void StepProposer::SettleWhoTakesPart() {
   if (candidates_.size() == 1) return;  // it pays for itself, and is about to be asked
   for (int round = 0; round < 2; ++round) {
-    int rows = rows_;
+    BaseRows base = base_;
     for (Candidate& candidate : candidates_) {
       if (!candidate.takes_part) continue;
       const SequenceBudget::Ask ask =
-          candidate.part->speculator->WouldAsk(rows, SharersWith(candidate), *candidate.part->tree);
+          candidate.part->speculator->WouldAsk(base, SharersWith(candidate), *candidate.part->tree);
       candidate.takes_part = ask.worth;
-      rows += ask.nodes;
+      base = {base.rows + ask.nodes, base.tokens + ask.tokens};
     }
   }
 }
@@ -67,12 +68,12 @@ void StepProposer::SettleWhoTakesPart() {
 void StepProposer::DecideWhoIsAsked() {
   asks_.clear();
   asked_.clear();
-  int rows = rows_;
+  BaseRows base = base_;
   for (const Candidate& candidate : candidates_) {
     DraftAsk ask;
     const SequenceBudget::Ask worth = candidate.part->speculator->DecideToAsk(
-        rows, SharersWith(candidate), *candidate.part->tree, ask);
-    rows += worth.nodes;
+        base, SharersWith(candidate), *candidate.part->tree, ask);
+    base = {base.rows + worth.nodes, base.tokens + worth.tokens};
     if (!worth.worth) continue;
     asks_.push_back(ask);
     asked_.push_back(candidate.part);

@@ -27,8 +27,8 @@ class StepProposer {
     DraftTree* tree;  // is filled with what is worth verifying after `committed`
   };
 
-  // rows: that the target's pass has without any guesses, >= 1.
-  void Propose(std::span<const Part> parts, int rows);
+  // base: what the target's pass has without any guesses.
+  void Propose(std::span<const Part> parts, const BaseRows& base);
 
  private:
   // A drafter with a model whose turn it is.
@@ -45,7 +45,7 @@ class StepProposer {
   void DecideWhoIsAsked();
   void RunPasses();
 
-  int rows_ = 0;  // of the target's pass, with the finished trees
+  BaseRows base_ = 1;  // of the target's pass, with the finished trees
   // Scratch, kept so that a step allocates nothing.
   std::vector<const Part*> pending_;  // that have drafters with models
   std::vector<Candidate> candidates_;

@@ -42,9 +42,9 @@ void SequenceBudget::ExpectStart(int drafter, int prompt_tokens, int output_toke
 }
 
 SequenceBudget::Promise SequenceBudget::PromiseOf(int drafter, const DraftTree& so_far,
-                                                  int base_rows, double pass) {
+                                                  const BaseRows& base, double pass) {
   ranked_.RankCalibrated(so_far, calibration_);
-  const NodeCount without = ranked_.Best(shared_.cost_, base_rows, spent_, limits_.max_nodes);
+  const NodeCount without = ranked_.Best(shared_.cost_, base, spent_, limits_.max_nodes);
   covered_.assign(covered_.size(), 0);
   for (int i = 0; i < without.nodes; ++i) {
     const int node = ranked_.order()[i];
@@ -52,22 +52,25 @@ SequenceBudget::Promise SequenceBudget::PromiseOf(int drafter, const DraftTree& 
   }
   // A chain of the drafter's on top. Guesses that come easily come easily to all: of two chances of
   // reaching a depth the larger one counts, not their sum.
-  Promise best = {without.rate, without.rate, base_rows + without.tokens, 0, without.nodes};
+  Promise best = {without.rate,  without.rate,  base.tokens + without.tokens, 0,
+                  without.nodes, without.tokens};
   double tokens = without.tokens;
   double path = 1;
   for (int k = 1; k <= std::min(limits_.max_depth, kLongestChain); ++k) {
     path *= calibration_.Acceptance(drafter, k, AcceptanceTable::kAnyBelief);
     tokens += std::max(0.0, path - covered_[k]);
-    const double seconds = shared_.PassSeconds(base_rows + without.nodes + k) + spent_ + k * pass;
-    const double rate = (base_rows + tokens) / seconds;
-    if (rate > best.rate) best = {without.rate, rate, base_rows + tokens, k, without.nodes};
+    const double seconds = shared_.PassSeconds(base.rows + without.nodes + k) + spent_ + k * pass;
+    const double rate = (base.tokens + tokens) / seconds;
+    if (rate > best.rate) {
+      best = {without.rate, rate, base.tokens + tokens, k, without.nodes, without.tokens};
+    }
   }
   return best;
 }
 
 // Whether what a drafter's model has to read before its first guess is worth it.
 bool SequenceBudget::EarnsItsReading(const Asking& asking, const Promise& promise,
-                                     int base_rows) const {
+                                     const BaseRows& base) const {
   const double missed = asking.missed + promise.saving();
   const int weighed = asking.weighed + 1;
   const double reading = shared_.ReadingGuess(asking.id, asking.unread);
@@ -79,7 +82,7 @@ bool SequenceBudget::EarnsItsReading(const Asking& asking, const Promise& promis
   if (asking.started) {
     // What came while it was not asked. Earlier if it pays even in this step and a few like it.
     const double seconds = promise.tokens / promise.rate + reading / kStepsPerReading;
-    return promise.tokens / seconds >= OverPlain(kAskingMargin, base_rows) * promise.rate_without;
+    return promise.tokens / seconds >= OverPlain(kAskingMargin, base) * promise.rate_without;
   }
   // The prompt: a short answer's worth is taken on trust, after a few steps: in a single one the
   // free drafters may just be silent.
@@ -87,21 +90,22 @@ bool SequenceBudget::EarnsItsReading(const Asking& asking, const Promise& promis
   return weighed >= kStepsToWeigh && saving * asking.tokens_ahead >= kStartReturn * reading;
 }
 
-bool SequenceBudget::Pays(const Asking& asking, const Promise& promise, int base_rows) const {
+bool SequenceBudget::Pays(const Asking& asking, const Promise& promise,
+                          const BaseRows& base) const {
   // One that keeps up is let go later than one that does not is taken up.
   const bool keeps_up = shared_.ReadingGuess(asking.id, asking.unread) == 0;
-  const double margin = OverPlain(keeps_up ? kStayingMargin : kAskingMargin, base_rows);
+  const double margin = OverPlain(keeps_up ? kStayingMargin : kAskingMargin, base);
   return promise.passes > 0 && promise.rate >= margin * promise.rate_without &&
-         EarnsItsReading(asking, promise, base_rows);
+         EarnsItsReading(asking, promise, base);
 }
 
 // Probes are bounded by their time, since a model that was not asked has much to read; and they get
 // rarer while they fail.
-bool SequenceBudget::MayProbe(Asking& asking, int base_rows, double pass) {
+bool SequenceBudget::MayProbe(Asking& asking, const BaseRows& base, double pass) {
   if (!asking.started || asking.wait > 0) return false;
   const double cost = pass + shared_.ReadingGuess(asking.id, asking.unread) +
-                      shared_.PassSeconds(base_rows + 1) - shared_.PassSeconds(base_rows);
-  const double plain = shared_.PassSeconds(base_rows);
+                      shared_.PassSeconds(base.rows + 1) - shared_.PassSeconds(base.rows);
+  const double plain = shared_.PassSeconds(base.rows);
   if (probe_seconds_ + cost > kProbeShare * plain_seconds_ + kProbesAtFirst * plain) return false;
   probe_seconds_ += cost;
   return true;
@@ -109,52 +113,54 @@ bool SequenceBudget::MayProbe(Asking& asking, int base_rows, double pass) {
 
 // One more pass brings a token with the probability that all so far are right and this one too; its
 // time could have brought others.
-SequenceBudget::Ask SequenceBudget::AskFor(int drafter, const Promise& promise, int base_rows,
-                                           double pass) const {
-  const int rows = base_rows + promise.passes;
+SequenceBudget::Ask SequenceBudget::AskFor(int drafter, const Promise& promise,
+                                           const BaseRows& base, double pass) const {
+  const int rows = base.rows + promise.passes;
   const double row = shared_.PassSeconds(rows + 1) - shared_.PassSeconds(rows);
   const double gain = calibration_.Acceptance(drafter, promise.passes, AcceptanceTable::kAnyBelief);
   return {true, static_cast<float>(std::min(0.95, promise.rate * (pass + row) / gain)),
           std::min(limits_.max_depth, kTrustInBelief * promise.passes),
-          std::min(limits_.max_nodes, promise.others_nodes + promise.passes)};
+          std::min(limits_.max_nodes, promise.others_nodes + promise.passes),
+          promise.tokens - base.tokens};
 }
 
-SequenceBudget::Ask SequenceBudget::WouldAsk(int drafter, const DraftTree& so_far, int base_rows,
-                                             int sharers) {
+SequenceBudget::Ask SequenceBudget::WouldAsk(int drafter, const DraftTree& so_far,
+                                             const BaseRows& base, int sharers) {
   if (options_.policy != Policy::kGoodput) {
     const bool worth = so_far.size() < limits_.max_nodes;
-    return {worth, 0, limits_.max_depth, limits_.max_nodes};
+    return {worth, 0, limits_.max_depth, limits_.max_nodes, 0};
   }
-  if (limits_.max_nodes == 0 || guard_.holds()) return {false, 1, 0, 0};
+  if (limits_.max_nodes == 0 || guard_.holds()) return {false, 1, 0, 0, 0};
   const double pass = shared_.PassGuess(asking_[drafter].id, sharers);
-  const Promise promise = PromiseOf(drafter, so_far, base_rows, pass);
-  if (!Pays(asking_[drafter], promise, base_rows)) return {false, 1, 0, promise.others_nodes};
-  return AskFor(drafter, promise, base_rows, pass);
+  const Promise promise = PromiseOf(drafter, so_far, base, pass);
+  if (!Pays(asking_[drafter], promise, base))
+    return {false, 1, 0, promise.others_nodes, promise.others_tokens};
+  return AskFor(drafter, promise, base, pass);
 }
 
-SequenceBudget::Ask SequenceBudget::WorthAsking(int drafter, const DraftTree& so_far, int base_rows,
-                                                int sharers) {
+SequenceBudget::Ask SequenceBudget::WorthAsking(int drafter, const DraftTree& so_far,
+                                                const BaseRows& base, int sharers) {
   if (options_.policy != Policy::kGoodput || limits_.max_nodes == 0 || guard_.holds()) {
-    return WouldAsk(drafter, so_far, base_rows, sharers);
+    return WouldAsk(drafter, so_far, base, sharers);
   }
   Asking& asking = asking_[drafter];
   const double pass = shared_.PassGuess(asking.id, sharers);
-  const Promise promise = PromiseOf(drafter, so_far, base_rows, pass);
-  const bool pays = Pays(asking, promise, base_rows);
+  const Promise promise = PromiseOf(drafter, so_far, base, pass);
+  const bool pays = Pays(asking, promise, base);
   asking.missed += promise.saving();
   ++asking.weighed;
   if (pays) {
     spent_ += promise.passes * pass;
-    return AskFor(drafter, promise, base_rows, pass);
+    return AskFor(drafter, promise, base, pass);
   }
   // A probe says nothing where the others guess well.
-  if (promise.others_nodes > 0 || !MayProbe(asking, base_rows, pass)) {
-    return {false, 1, 0, promise.others_nodes};
+  if (promise.others_nodes > 0 || !MayProbe(asking, base, pass)) {
+    return {false, 1, 0, promise.others_nodes, promise.others_tokens};
   }
   asking.probed = true;
   ++probes_;
   spent_ += pass;
-  return {true, kProbePath, std::min(limits_.max_depth, kProbeDepth), 1};
+  return {true, kProbePath, std::min(limits_.max_depth, kProbeDepth), 1, 0};
 }
 
 // Returns what guessing cost this step, less what reading the prompt took: that is spent once, and

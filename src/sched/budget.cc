@@ -125,7 +125,8 @@ int SequenceBudget::ConstantNodes() const {
   return mean_acceptance_ > 0.8 ? 8 : mean_acceptance_ > 0.6 ? 5 : 2;
 }
 
-SequenceBudget::Limits SequenceBudget::DraftLimits(int base_rows, int max_nodes, int max_depth) {
+SequenceBudget::Limits SequenceBudget::DraftLimits(const BaseRows& base, int max_nodes,
+                                                   int max_depth) {
   spent_ = 0;
   chosen_depth_ = 0;
   chosen_tokens_ = 0;
@@ -136,31 +137,31 @@ SequenceBudget::Limits SequenceBudget::DraftLimits(int base_rows, int max_nodes,
     return limits_ = {nodes, std::min(max_depth, nodes)};
   }
   // Of a batch's sequences each has trees of its own: none can make a plain pass alone.
-  if (base_rows == 1 && trees_in_a_row_ >= kTreesWithoutPlain && shared_.cost_.Stale(1)) {
+  if (base.rows == 1 && trees_in_a_row_ >= kTreesWithoutPlain && shared_.cost_.Stale(1)) {
     return limits_;
   }
   for (const Asking& asking : asking_) spent_ += shared_.drafters_[asking.id].call_seconds;
-  if (guard_.holds() && spent_ > kFreeShare * shared_.PassSeconds(base_rows)) return limits_;
+  if (guard_.holds() && spent_ > kFreeShare * shared_.PassSeconds(base.rows)) return limits_;
   // More than what would pay if every guess was right is of no use.
   int most = 1;
-  const auto rate = [&](int m) { return (base_rows + m) / shared_.PassSeconds(base_rows + m); };
+  const auto rate = [&](int m) { return (base.tokens + m) / shared_.PassSeconds(base.rows + m); };
   for (int m = 2; m <= max_nodes; ++m) {
     if (rate(m) > rate(most)) most = m;
   }
   return limits_ = {most, std::min({max_depth, most, kMostDepth})};
 }
 
-void SequenceBudget::Prune(int base_rows, DraftTree& tree) {
+void SequenceBudget::Prune(const BaseRows& base, DraftTree& tree) {
   int nodes = 0;
   if (options_.policy != Policy::kGoodput) {
     ranked_.RankByBelief(tree);
     nodes = std::min(tree.size(), limits_.max_nodes);
   } else if (!guard_.holds() && !tree.empty()) {
     ranked_.RankCalibrated(tree, calibration_);
-    const NodeCount best = ranked_.Best(shared_.cost_, base_rows, spent_, limits_.max_nodes);
-    const double plain = base_rows / (shared_.PassSeconds(base_rows) + spent_);
-    if (best.rate >= OverPlain(kMargin, base_rows) * plain) nodes = best.nodes;
-    chosen_tokens_ = best.tokens;
+    const NodeCount best = ranked_.Best(shared_.cost_, base, spent_, limits_.max_nodes);
+    const double plain = base.tokens / (shared_.PassSeconds(base.rows) + spent_);
+    if (best.rate >= OverPlain(kMargin, base) * plain) nodes = best.nodes;
+    chosen_tokens_ = nodes == 0 ? 0 : best.tokens;
     for (int node = 0; node < tree.size(); ++node) {
       tree.probabilities[node] = ranked_.acceptance(node);
     }

@@ -101,8 +101,8 @@ class SequenceBudget {
     int max_nodes;
     int max_depth;
   };
-  // base_rows: rows that the pass has without this tree (>= 1), one per sequence or nearly.
-  Limits DraftLimits(int base_rows, int max_nodes, int max_depth);
+  // base: what the pass has without this tree.
+  Limits DraftLimits(const BaseRows& base, int max_nodes, int max_depth);
 
   // Optional: a drafter that has not read the prompt yet does so when it is first asked, which has
   // to be earned back. Called before WorthAsking while that is so.
@@ -114,17 +114,22 @@ class SequenceBudget {
     bool worth;
     float min_path_probability;
     int max_depth;
-    int nodes;  // that the tree is expected to have in the end
+    // Of the whole tree, as expected: its nodes, and those of them that will be accepted.
+    int nodes;
+    double tokens;
   };
   // sharers: sequences that share its passes, this one among them.
-  Ask WorthAsking(int drafter, const DraftTree& so_far, int base_rows, int sharers = 1);
+  Ask WorthAsking(int drafter, const DraftTree& so_far, const BaseRows& base, int sharers = 1);
   // The same question without consequences, and no probe: to find out who would share.
-  Ask WouldAsk(int drafter, const DraftTree& so_far, int base_rows, int sharers);
+  Ask WouldAsk(int drafter, const DraftTree& so_far, const BaseRows& base, int sharers);
 
   // Replaces each node's belief by the calibrated one and cuts the tree to the nodes worth
   // verifying (parents stay before children). Empty: the plain path. The other policies leave
   // beliefs alone: their trees depend on no clock and on nothing learned.
-  void Prune(int base_rows, DraftTree& tree);
+  void Prune(const BaseRows& base, DraftTree& tree);
+
+  // Guesses of the pruned tree that are expected to be accepted, as far as costs were looked at.
+  double expected_tokens() const { return chosen_tokens_; }
 
   // After the commit of a step. proposed: each drafter's own tree with its raw beliefs and its
   // index as the source, before they were merged (a node on which two agree is a guess of both); or
@@ -173,18 +178,19 @@ class SequenceBudget {
     double rate_without, rate;  // tokens per second
     double tokens;              // of the step
     int passes;
-    int others_nodes;  // of theirs, worth a row
+    int others_nodes;      // of theirs, worth a row
+    double others_tokens;  // that those bring
     // Seconds, over doing without for as many tokens.
     double saving() const { return tokens * (1 / rate_without - 1 / rate); }
   };
-  Promise PromiseOf(int drafter, const DraftTree& so_far, int base_rows, double pass);
+  Promise PromiseOf(int drafter, const DraftTree& so_far, const BaseRows& base, double pass);
   // By how much a promise must exceed the rate of the batch without it: `margin` is of this
   // sequence's share, which is all that its guesses can change.
-  static double OverPlain(double margin, int base_rows) { return 1 + margin / base_rows; }
-  bool EarnsItsReading(const Asking& asking, const Promise& promise, int base_rows) const;
-  bool Pays(const Asking& asking, const Promise& promise, int base_rows) const;
-  Ask AskFor(int drafter, const Promise& promise, int base_rows, double pass) const;
-  bool MayProbe(Asking& asking, int base_rows, double pass);
+  static double OverPlain(double margin, const BaseRows& base) { return 1 + margin / base.tokens; }
+  bool EarnsItsReading(const Asking& asking, const Promise& promise, const BaseRows& base) const;
+  bool Pays(const Asking& asking, const Promise& promise, const BaseRows& base) const;
+  Ask AskFor(int drafter, const Promise& promise, const BaseRows& base, double pass) const;
+  bool MayProbe(Asking& asking, const BaseRows& base, double pass);
   void TestGuesses(const DraftTree& proposed, std::span<const TokenId> new_tokens);
   double LearnDrafters(std::span<const TokenId> new_tokens, std::span<const DrafterWork> work);
   double LearnPasses(Asking& asking, const DrafterWork& work);

@@ -66,12 +66,13 @@ void RankedTree::Sort(const DraftTree& tree) {
   });
 }
 
-NodeCount RankedTree::Best(const PassCost& cost, int base_rows, double spent, int max_nodes) const {
-  NodeCount best = {0, 0, base_rows / (cost.Seconds(base_rows) + spent)};
+NodeCount RankedTree::Best(const PassCost& cost, const BaseRows& base, double spent,
+                           int max_nodes) const {
+  NodeCount best = {0, 0, base.tokens / (cost.Seconds(base.rows) + spent)};
   double tokens = 0;
   for (int m = 1; m <= std::min(size(), max_nodes); ++m) {
     tokens += path_[order_[m - 1]];
-    const double rate = (base_rows + tokens) / (cost.Seconds(base_rows + m) + spent);
+    const double rate = (base.tokens + tokens) / (cost.Seconds(base.rows + m) + spent);
     if (rate > best.rate) best = {m, tokens, rate};
   }
   return best;

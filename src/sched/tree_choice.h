@@ -23,6 +23,17 @@ struct NodeCount {
   double rate = 0;    // expected tokens per second, of the whole pass
 };
 
+// What a step's pass has without a sequence's guesses.
+struct BaseRows {
+  // One token each.
+  BaseRows(int row_count) : rows(row_count), tokens(row_count) {}  // NOLINT: implicit
+  BaseRows(int row_count, double token_count) : rows(row_count), tokens(token_count) {}
+  int rows;  // >= 1
+  // That they bring: one for each sequence that gives one, and of the others' guesses those that
+  // are expected to be accepted. > 0.
+  double tokens;
+};
+
 class RankedTree {
  public:
   // Takes the tree's beliefs as they stand.
@@ -41,10 +52,10 @@ class RankedTree {
   // Nodes by descending path probability, parents before their children.
   std::span<const int32_t> order() const { return order_; }
 
-  // The best number of nodes on top of base_rows rows, where `spent` seconds have gone into
-  // guessing already. base_rows count as that many tokens, one for each sequence of the batch: so
-  // guesses pay less as the batch fills.
-  NodeCount Best(const PassCost& cost, int base_rows, double spent, int max_nodes) const;
+  // The best number of nodes on top of `base`, where `spent` seconds have gone into guessing
+  // already. The tokens of the other sequences wait as well: so guesses pay less as the batch
+  // fills.
+  NodeCount Best(const PassCost& cost, const BaseRows& base, double spent, int max_nodes) const;
   // Removes all but the first `nodes` of the order. The rest keep their order in the tree.
   void Keep(int nodes, DraftTree& tree);
 

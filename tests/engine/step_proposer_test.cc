@@ -194,6 +194,7 @@ TEST_F(SharedPrice, EightTogetherDo) {
   EXPECT_TRUE(LastIsAsked());
   for (const Sequence& sequence : sequences_) {
     EXPECT_GT(sequence.speculator->stats()[0].passes, 0);
+    EXPECT_FALSE(sequence.tree.empty());
   }
   EXPECT_LT(draft_.passes - before, 2 * sequences_[0].speculator->stats()[0].passes);
 }

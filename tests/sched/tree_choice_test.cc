@@ -65,6 +65,17 @@ TEST(RankedTree, GuessesPayLessInAFullBatch) {
   EXPECT_EQ(ranked.Best(cost, 12, 0, 64).nodes, 0);
 }
 
+// Rows that bring few tokens (others' guesses, prompts) do not make time dearer.
+TEST(RankedTree, WhatCountsAreTokensAndNotRows) {
+  DraftTree chain;
+  for (int i = 0; i < 4; ++i) chain.Add(i, i - 1, 0.7f);
+  RankedTree ranked;
+  ranked.RankByBelief(chain);
+  const PassCost cost = CostOf({{1, 1.0}, {64, 2.0}});
+  EXPECT_EQ(ranked.Best(cost, {48, 4.0}, 0.5, 64).nodes, 4);
+  EXPECT_LT(ranked.Best(cost, 48, 0.5, 64).nodes, 4);
+}
+
 TEST(RankedTree, SiblingsAddUpToAtMostOne) {
   SharedCalibration shared;
   const Calibration calibration(shared, {0}, 0);
