@@ -174,6 +174,13 @@ TEST(LlmLoad, WhatCannotBeLoadedIsRefusedWithAReason) {
       testing::HasSubstr("cannot draft for"));
 }
 
+TEST(LlmLoad, ATokenListThatIsNotThereIsSaidToBeMissing) {
+  TempDir folder;
+  const std::string model = TinyModelPath("llama"), list = folder.Path("list");
+  EXPECT_EQ(Llm::Load({.model = model, .draft_model = model, .draft_vocab = list}).error().message,
+            list + ": cannot open the token list: No such file or directory");
+}
+
 // The tiny llama with one key set anew, as a file.
 std::string WithKey(const TempDir& folder, const std::string& key, const GgufValue& value) {
   const auto file = GgufFile::Open(TinyModelPath("llama")).value();
