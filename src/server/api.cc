@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "server/answer.h"
+#include "server/http_text.h"
 #include "server/json_body.h"
 
 namespace hunch {
@@ -119,7 +120,8 @@ Json Api::ModelJson(const std::string& name) const {
 
 void Api::Models(const HttpRequest& request, const ReplyTo& reply) {
   if (request.path != kModels) {
-    const std::string name = request.path.substr(kModels.size() + 1);
+    const std::string name = PercentDecode(request.path.substr(kModels.size() + 1));
+    if (name.empty()) return SendError(reply, {.status = 404, .message = "name a model"});
     if (const auto error = CheckModel(name)) return SendError(reply, *error);
     return Send(reply, ModelJson(name));
   }
@@ -149,14 +151,25 @@ AnswerHead Api::MakeHead(std::string_view prefix, const GenerationFields& common
           .seed = common.seed.value_or(drawn)};
 }
 
-void Api::AddChoices(const std::vector<TokenId>& prompt, const GenerationFields& common,
-                     uint64_t seed, std::vector<TextRequest>& out) const {
+Status Api::AddChoices(const std::vector<TokenId>& prompt, const GenerationFields& common,
+                       uint64_t seed, std::vector<TextRequest>& out) const {
+  TextRequest request = {prompt, common.sampling, common.speculation.Over(options_.speculation)};
+  request.params.seed = seed;
+  HUNCH_RETURN_IF_ERROR(llm_.llm().Check(request));
   for (int choice = 0; choice < common.n; ++choice) {
-    TextRequest request = {prompt, common.sampling, common.speculation.Over(options_.speculation)};
-    request.params.seed = seed;
     request.params.choice = static_cast<uint32_t>(choice);
-    out.push_back(std::move(request));
+    out.push_back(request);
   }
+  return Ok{};
+}
+
+std::optional<ApiError> Api::CheckRoom(size_t prompts, int n) const {
+  const size_t sequences = prompts * static_cast<size_t>(n);
+  if (sequences <= static_cast<size_t>(llm_.room())) return {};
+  return ApiError{.message = fmt::format("{} sequences are asked for at once, and at most {} fit: "
+                                         "ask for fewer",
+                                         sequences, llm_.room()),
+                  .param = "n"};
 }
 
 void Api::Chat(const HttpRequest& request, const ReplyTo& reply) {
@@ -165,11 +178,13 @@ void Api::Chat(const HttpRequest& request, const ReplyTo& reply) {
   ChatRequest chat;
   if (const auto error = ReadChatRequest(*body, chat)) return SendError(reply, *error);
   if (const auto error = CheckModel(chat.common.model)) return SendError(reply, *error);
+  if (const auto error = CheckRoom(1, chat.common.n)) return SendError(reply, *error);
   const Result<std::vector<TokenId>> prompt = llm_.llm().EncodeChat(chat.messages);
   if (!prompt.ok()) return SendError(reply, ApiErrorOf(prompt.error(), "messages"));
   AnswerHead head = MakeHead("chatcmpl", chat.common);
   std::vector<TextRequest> requests;
-  AddChoices(*prompt, chat.common, head.seed, requests);
+  const Status added = AddChoices(*prompt, chat.common, head.seed, requests);
+  if (!added.ok()) return SendError(reply, ApiErrorOf(added.error(), "messages"));
   const AnswerOptions options = {chat.common.n, chat.common.stream, chat.common.include_usage};
   auto format = MakeChatFormat(std::move(head), llm_.llm().tokenizer(), chat.logprobs);
   std::make_shared<Answer>(llm_, options, std::move(format), reply)->Begin(std::move(requests));
@@ -187,6 +202,8 @@ void Api::Completions(const HttpRequest& request, const ReplyTo& reply) {
   if (const auto error = ReadCompletionRequest(*body, completion)) return SendError(reply, *error);
   const GenerationFields& common = completion.common;
   if (const auto error = CheckModel(common.model)) return SendError(reply, *error);
+  const size_t prompts = completion.prompts.size();
+  if (const auto error = CheckRoom(prompts, common.n)) return SendError(reply, *error);
   AnswerHead head = MakeHead("cmpl", common);
   const Tokenizer& tokenizer = llm_.llm().tokenizer();
   std::vector<TextRequest> requests;
@@ -194,7 +211,8 @@ void Api::Completions(const HttpRequest& request, const ReplyTo& reply) {
   for (const PromptText& text : completion.prompts) {
     const Result<std::vector<TokenId>> prompt = EncodePrompt(text);
     if (!prompt.ok()) return SendError(reply, ApiErrorOf(prompt.error(), "prompt"));
-    AddChoices(*prompt, common, head.seed, requests);
+    const Status added = AddChoices(*prompt, common, head.seed, requests);
+    if (!added.ok()) return SendError(reply, ApiErrorOf(added.error(), "prompt"));
     if (!completion.echo) continue;
     const auto* words = std::get_if<std::string>(&text);
     echoes.resize(requests.size(), words ? *words : TokenText(tokenizer, *prompt));

@@ -49,9 +49,11 @@ class Api : public HttpHandler {
   std::optional<ApiError> CheckModel(const std::string& name) const;
   Json ModelJson(const std::string& name) const;
   AnswerHead MakeHead(std::string_view prefix, const GenerationFields& common);
-  // The requests of one prompt's n choices.
-  void AddChoices(const std::vector<TokenId>& prompt, const GenerationFields& common, uint64_t seed,
-                  std::vector<TextRequest>& out) const;
+  // The requests of one prompt's n choices. Errors: those of Llm::Check, before any is made.
+  Status AddChoices(const std::vector<TokenId>& prompt, const GenerationFields& common,
+                    uint64_t seed, std::vector<TextRequest>& out) const;
+  // Of a request for so many prompts' choices, which a queue of any state could not hold.
+  std::optional<ApiError> CheckRoom(size_t prompts, int n) const;
   Result<std::vector<TokenId>> EncodePrompt(const PromptText& prompt) const;
 
   static const std::vector<Route>& Routes();

@@ -18,9 +18,9 @@ namespace hunch {
 struct HttpOptions {
   std::string host = "127.0.0.1";  // an address, or a name of this machine
   int port = 0;                    // 0: any free one
-  int max_connections = 1024;      // more wait until one ends
+  int max_connections = 512;       // more wait until one ends
   size_t max_header_bytes = size_t{16} << 10;
-  size_t max_body_bytes = size_t{8} << 20;
+  size_t max_body_bytes = size_t{4} << 20;
   size_t max_unsent_bytes = size_t{8} << 20;        // of an answer that its client does not read
   std::chrono::milliseconds read_timeout{30'000};   // for a request that has begun
   std::chrono::milliseconds idle_timeout{75'000};   // between two requests

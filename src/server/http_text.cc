@@ -3,6 +3,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "base/check.h"
 
 namespace hunch {
@@ -75,6 +77,24 @@ std::string StreamHeader(bool chunked, bool keep_alive, std::time_t now) {
 std::string Chunk(std::string_view bytes) {
   HUNCH_CHECK(!bytes.empty());
   return fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes);
+}
+
+std::string PercentDecode(std::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    int code = 0;
+    const bool coded = text[i] == '%' && i + 2 < text.size() && text[i + 1] != '-';
+    const auto [end, error] =
+        coded ? std::from_chars(text.data() + i + 1, text.data() + i + 3, code, 16)
+              : std::from_chars_result{nullptr, std::errc::invalid_argument};
+    if (error == std::errc() && end == text.data() + i + 3) {
+      decoded.push_back(static_cast<char>(code));
+      i += 2;
+    } else {
+      decoded.push_back(text[i]);
+    }
+  }
+  return decoded;
 }
 
 }  // namespace hunch

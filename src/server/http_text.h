@@ -22,6 +22,8 @@ std::string ResponseText(const HttpResponse& response, bool keep_alive, bool hea
 std::string StreamHeader(bool chunked, bool keep_alive, std::time_t now);
 // `bytes` must not be empty: that would end the body.
 std::string Chunk(std::string_view bytes);
+// "a%2Fb" -> "a/b"; what is no such code stays as it is.
+std::string PercentDecode(std::string_view text);
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
 }  // namespace hunch

@@ -30,16 +30,16 @@ Result<std::vector<AsyncLlm::Ticket>> AsyncLlm::Submit(std::vector<AsyncRequest>
   if (draining_ || stopping_) {
     return Error{ErrorCode::kUnsupported, "the server is shutting down"};
   }
-  const size_t room = static_cast<size_t>(options_.max_num_seqs) + options_.max_queued;
-  if (requests.size() > room) {
+  const size_t most = static_cast<size_t>(room());
+  if (requests.size() > most) {
     return Error{
         ErrorCode::kInvalidArgument,
         fmt::format("{} sequences are asked for at once, and at most {} fit: ask for fewer",
-                    requests.size(), room)};
+                    requests.size(), most)};
   }
-  if (running_count_ + waiting_.size() + requests.size() > room) {
+  if (running_count_ + waiting_.size() + requests.size() > most) {
     return Error{ErrorCode::kResourceExhausted,
-                 fmt::format("{} requests run and {} wait, which is all that fits: try again later",
+                 fmt::format("{} requests run and {} wait, which leaves no room: try again later",
                              running_count_, waiting_.size())};
   }
   for (AsyncRequest& request : requests) {

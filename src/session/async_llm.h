@@ -60,6 +60,8 @@ class AsyncLlm {
   void Stop();
 
   Load load() const;
+  // The most requests that may be here at once.
+  int room() const { return options_.max_num_seqs + options_.max_queued; }
   // For what any thread may call.
   const Llm& llm() const { return *llm_; }
 

@@ -198,6 +198,8 @@ TEST_F(ApiTest, ListsModels) {
   EXPECT_EQ(list["data"][1]["id"], "alias");
   EXPECT_EQ(list["data"][0]["max_model_len"], 1000);
   EXPECT_EQ(Ask("GET", "/v1/models/alias")->json()["id"], "alias");
+  EXPECT_EQ(Ask("GET", "/v1/models/%61lias")->json()["id"], "alias");
+  ExpectError(*Ask("GET", "/v1/models/"), 404, nullptr, nullptr);
   ExpectError(*Ask("GET", "/v1/models/other"), 404, "model", "model_not_found");
 }
 
@@ -219,14 +221,14 @@ TEST_F(ApiTest, RefusesWhatIsWrong) {
   ExpectError(*Post("/v1/chat/completions", "{"), 400, nullptr, nullptr);
   ExpectError(*Chat(R"("model": "gpt-4")"), 404, "model", "model_not_found");
   ExpectError(*Ask("GET", "/v2"), 404, nullptr, nullptr);
-  ExpectError(*Chat(R"("n": 7)"), 400, nullptr, nullptr);  // more than fit in the queue
+  ExpectError(*Chat(R"("n": 7)"), 400, "n", nullptr);  // more than fit in the queue
   const auto method = Ask("GET", "/v1/completions");
   ExpectError(*method, 405, nullptr, nullptr);
   EXPECT_THAT(method->sent->headers, Contains(Pair("Allow", "POST")));
   // Before any byte of the stream.
   const auto long_prompt =
       Post("/v1/completions", R"({"prompt": "0123456789012345", "stream": true})");
-  ExpectError(*long_prompt, 400, nullptr, nullptr);
+  ExpectError(*long_prompt, 400, "prompt", nullptr);
   EXPECT_FALSE(long_prompt->streaming);
   EXPECT_TRUE(calls_.empty());
 }

@@ -28,5 +28,12 @@ TEST(HttpText, AStreamIsChunkedForThoseWhoKnowChunks) {
   EXPECT_EQ(Chunk("0123456789abcdef"), "10\r\n0123456789abcdef\r\n");
 }
 
+TEST(HttpText, PercentCodesBecomeBytes) {
+  EXPECT_EQ(PercentDecode("a%2Fb%20c"), "a/b c");
+  EXPECT_EQ(PercentDecode("%41%"), "A%");
+  EXPECT_EQ(PercentDecode("%4"), "%4");
+  EXPECT_EQ(PercentDecode("%zz%-1%4g"), "%zz%-1%4g");
+}
+
 }  // namespace
 }  // namespace hunch
