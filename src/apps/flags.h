@@ -84,6 +84,7 @@ struct Flags {
   std::vector<std::string> model_names;  // serve; none: the file's name
   int served_seqs = 8;                   // serve: its --max-num-seqs
   int max_queued = 128;                  // serve
+  bool serve_prefix_caching = true;      // serve
 
   std::vector<std::string> words;  // arguments that are not flags
 

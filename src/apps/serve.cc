@@ -55,6 +55,7 @@ bool ServeUntilSignal(Context& context, AsyncLlm& llm, Api& api, HttpServer& ser
 Result<int> ServeCommand(const Flags& flags, Context& context) {
   Flags sized = flags;
   sized.max_num_seqs = flags.served_seqs;
+  sized.enable_prefix_caching = flags.serve_prefix_caching;
   HUNCH_ASSIGN_OR_RETURN(const SpeculativeConfig speculation, SpeculationOf(flags));
   HUNCH_ASSIGN_OR_RETURN(auto loaded, LoadModelFor(sized, speculation, context));
   const int max_model_len = loaded->max_model_len();
@@ -77,6 +78,7 @@ Result<int> ServeCommand(const Flags& flags, Context& context) {
   std::thread io([&] { server->Run(); });
   const bool drained = ServeUntilSignal(context, llm, api, *server);
   io.join();
+  api.Stop();
   return drained ? kExitOk : InterruptedExit(context);
 }
 

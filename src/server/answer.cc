@@ -16,21 +16,24 @@ void Answer::Begin(std::vector<TextRequest> requests) {
   for (size_t i = 0; i < requests.size(); ++i) {
     // Both are called on the engine's thread, and what they do happens on ours. What keeps the
     // answer alive goes there with the last of them, so that it never ends on the engine's thread.
-    submitted.push_back({std::move(requests[i]),
-                         [weak = weak_from_this(), i](std::vector<TextDelta> deltas) {
-                           auto self = weak.lock();
-                           Reply& reply = *self->reply_;
-                           reply.Post([self = std::move(self), i, deltas = std::move(deltas)] {
-                             self->OnText(i, deltas);
-                           });
-                         },
-                         [self = shared_from_this(), i](Result<RequestOutput> result) mutable {
-                           Reply& reply = *self->reply_;
-                           reply.Post(
-                               [self = std::move(self), i, result = std::move(result)]() mutable {
-                                 self->OnDone(i, std::move(result));
-                               });
-                         }});
+    const bool needs_text = options_.stream || requests[i].params.logprobs >= 0;
+    AsyncRequest request;
+    request.request = std::move(requests[i]);
+    if (needs_text) {
+      request.on_text = [weak = weak_from_this(), i](std::vector<TextDelta> deltas) {
+        auto self = weak.lock();
+        Reply& reply = *self->reply_;
+        reply.Post(
+            [self = std::move(self), i, deltas = std::move(deltas)] { self->OnText(i, deltas); });
+      };
+    }
+    request.on_done = [self = shared_from_this(), i](Result<RequestOutput> result) mutable {
+      Reply& reply = *self->reply_;
+      reply.Post([self = std::move(self), i, result = std::move(result)]() mutable {
+        self->OnDone(i, std::move(result));
+      });
+    };
+    submitted.push_back(std::move(request));
   }
   Result<std::vector<AsyncLlm::Ticket>> tickets = llm_.Submit(std::move(submitted));
   if (!tickets.ok()) {

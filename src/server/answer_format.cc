@@ -16,6 +16,15 @@ Json AnswerFormat::Object(std::string_view object, Json choices) const {
 
 namespace {
 
+// As PromptTokens, of those the ones that the KV cache held for the prompt's first choice.
+int64_t CachedTokens(const std::vector<ChoiceOutput>& choices, int n) {
+  int64_t tokens = 0;
+  for (size_t i = 0; i < choices.size(); i += static_cast<size_t>(n)) {
+    tokens += choices[i].output.cached_tokens;
+  }
+  return tokens;
+}
+
 int64_t PromptTokens(const std::vector<ChoiceOutput>& choices, int n) {
   int64_t tokens = 0;
   for (size_t i = 0; i < choices.size(); i += static_cast<size_t>(n)) {
@@ -46,7 +55,8 @@ Json UsageJson(const std::vector<ChoiceOutput>& choices, int n) {
 }
 
 Json TimingsJson(const std::vector<ChoiceOutput>& choices, int n) {
-  const int64_t prompt = PromptTokens(choices, n);
+  const int64_t cached = CachedTokens(choices, n);
+  const int64_t prompt = PromptTokens(choices, n) - cached;
   const int64_t output = OutputTokens(choices);
   double prefill = 0, decode = 0;
   SpeculationStats speculation;
@@ -57,7 +67,8 @@ Json TimingsJson(const std::vector<ChoiceOutput>& choices, int n) {
   }
   // The first token of each choice comes out of the prompt's pass.
   const int64_t decoded = output - static_cast<int64_t>(choices.size());
-  return {{"prompt_n", prompt},
+  return {{"cache_n", cached},
+          {"prompt_n", prompt},
           {"prompt_ms", prefill * 1e3},
           {"prompt_per_second", PerSecond(prompt, prefill)},
           {"predicted_n", output},

@@ -1,28 +1,22 @@
-// Api: the routes of the server and what each answers. Belongs to the I/O thread, but for Drain.
+// Api: the routes of the server and what each answers. What a POST asks for is prepared on a thread
+// of its own, in order of arrival, so that a long text keeps nobody else waiting for the I/O
+// thread.
+//
+// Belongs to the I/O thread, but for Drain (any thread) and Stop.
 #ifndef HUNCH_SERVER_API_H_
 #define HUNCH_SERVER_API_H_
 
 #include <atomic>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "server/answer_format.h"
-#include "server/api_error.h"
-#include "server/chat_request.h"
-#include "server/completion_request.h"
 #include "server/http.h"
+#include "server/prepare.h"
+#include "server/worker.h"
 #include "session/async_llm.h"
 
 namespace hunch {
-
-struct ApiOptions {
-  std::vector<std::string> model_names;  // at least one; answers carry the first
-  std::string api_key;                   // "": everybody may ask
-  SpeculativeConfig speculation;         // of requests that say nothing else
-  std::string fingerprint;
-};
 
 class Api : public HttpHandler {
  public:
@@ -31,38 +25,31 @@ class Api : public HttpHandler {
 
   void Handle(HttpRequest request, std::shared_ptr<Reply> reply) override;
   HttpResponse Refuse(int status, std::string_view message) override;
-  // From now on, from any thread: no new work, and /health says so.
+  // From now on no new work, and /health says so.
   void Drain() { draining_ = true; }
+  // Ends the preparing thread, which holds replies: to be called before the HTTP server goes, once
+  // its Run has returned.
+  void Stop() { worker_.Stop(); }
 
  private:
-  using ReplyTo = std::shared_ptr<Reply>;
   struct Route;
 
   bool Allowed(const HttpRequest& request) const;
-  void Health(const HttpRequest& request, const ReplyTo& reply);
-  void Models(const HttpRequest& request, const ReplyTo& reply);
-  void Chat(const HttpRequest& request, const ReplyTo& reply);
-  void Completions(const HttpRequest& request, const ReplyTo& reply);
-  void Tokenize(const HttpRequest& request, const ReplyTo& reply);
-  void Detokenize(const HttpRequest& request, const ReplyTo& reply);
-
-  std::optional<ApiError> CheckModel(const std::string& name) const;
+  HttpResponse Get(const std::string& path) const;
+  HttpResponse Health() const;
+  HttpResponse Models(const std::string& path) const;
   Json ModelJson(const std::string& name) const;
-  AnswerHead MakeHead(std::string_view prefix, const GenerationFields& common);
-  // The requests of one prompt's n choices. Errors: those of Llm::Check, before any is made.
-  Status AddChoices(const std::vector<TokenId>& prompt, const GenerationFields& common,
-                    uint64_t seed, std::vector<TextRequest>& out) const;
-  // Of a request for so many prompts' choices, which a queue of any state could not hold.
-  std::optional<ApiError> CheckRoom(size_t prompts, int n) const;
-  Result<std::vector<TokenId>> EncodePrompt(const PromptText& prompt) const;
+  void Prepare(const Route& route, std::string body, std::shared_ptr<Reply> reply);
+  void Begin(Prepared prepared, std::shared_ptr<Reply> reply);
 
   static const std::vector<Route>& Routes();
 
   AsyncLlm& llm_;
-  ApiOptions options_;
-  int64_t started_;  // seconds since 1970
-  std::random_device random_;
+  const ApiOptions options_;
+  const int64_t started_;  // seconds since 1970
   std::atomic<bool> draining_ = false;
+  Preparer preparer_;  // of the worker's thread
+  Worker worker_;      // last: it uses the above
 };
 
 }  // namespace hunch

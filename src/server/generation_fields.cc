@@ -154,6 +154,12 @@ SpeculativeConfig SpeculationFields::Over(const SpeculativeConfig& server) const
   return config;
 }
 
+SpeculativeConfig GenerationFields::SpeculationOver(const SpeculativeConfig& server) const {
+  SpeculativeConfig config = speculation.Over(server);
+  if (cache_salt) config.cache_salt = *cache_salt;
+  return config;
+}
+
 void ReadGenerationFields(Fields& fields, GenerationFields& out) {
   fields.Text("model", out.model);
   ReadSampling(fields, out.sampling);
@@ -162,6 +168,9 @@ void ReadGenerationFields(Fields& fields, GenerationFields& out) {
   fields.Bool("stream", out.stream);
   ReadStreamOptions(fields, out);
   ReadSpeculation(fields, out.speculation);
+  std::string salt;
+  fields.Text("cache_salt", salt);
+  if (!salt.empty()) out.cache_salt = std::move(salt);
   // About accounts, storage and speed elsewhere; `prediction` is a guess, and guesses change no
   // text.
   for (const std::string_view name :

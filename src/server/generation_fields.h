@@ -32,6 +32,9 @@ struct GenerationFields {
   bool stream = false;
   bool include_usage = false;  // in a stream
   SpeculationFields speculation;
+  std::optional<std::string> cache_salt;  // only requests with the same share what they learn
+
+  SpeculativeConfig SpeculationOver(const SpeculativeConfig& server) const;
 };
 
 // Reads all of them, and takes note of those that may be there and change nothing.

@@ -136,10 +136,13 @@ void AsyncLlm::TakeCancelled(std::vector<std::shared_ptr<Job>>& dropped) {
 }
 
 void AsyncLlm::Begin(const std::shared_ptr<Job>& job) {
-  const auto on_text = [job = job.get()](const TextDelta& delta) {
-    if (!delta.text.empty() || delta.choice) job->fresh.push_back(delta);
-    return true;
-  };
+  OnText on_text;
+  if (job->own.on_text) {
+    on_text = [job = job.get()](const TextDelta& delta) {
+      if (!delta.text.empty() || delta.choice) job->fresh.push_back(delta);
+      return true;
+    };
+  }
   const auto on_done = [job = job.get()](RequestOutput output) { job->result = std::move(output); };
   const Result<RequestId> id = llm_->Start(std::move(job->own.request), on_text, on_done);
   if (id.ok()) {

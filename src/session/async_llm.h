@@ -28,7 +28,8 @@ struct AsyncOptions {
 
 struct AsyncRequest {
   TextRequest request;
-  // What a step added: one delta for each token, in order, those without text left out.
+  // What a step added: one delta for each token, in order, those without text left out. May be
+  // empty, which spares the work.
   std::function<void(std::vector<TextDelta>)> on_text;
   // Once, after all text, whatever happens: the output (also of a cancelled request), or the error
   // for which it did not start.

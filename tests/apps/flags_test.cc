@@ -117,6 +117,7 @@ TEST(Flags, ServeTakesWhereAndForWhom) {
                                                 "3",
                                                 "--max-queue-len",
                                                 "0",
+                                                "--no-enable-prefix-caching",
                                                 "--max-model-len",
                                                 "64",
                                                 "--kv-cache-dtype",
@@ -132,6 +133,7 @@ TEST(Flags, ServeTakesWhereAndForWhom) {
   EXPECT_THAT(flags->model_names, ElementsAre("a", "b"));
   EXPECT_EQ(flags->served_seqs, 3);
   EXPECT_EQ(flags->max_queued, 0);
+  EXPECT_FALSE(flags->serve_prefix_caching);
   for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--port", "65536"},
                                                 {"--port", "http"},
                                                 {"--max-num-seqs", "0"},

@@ -74,7 +74,8 @@ TEST_F(ApiTest, AnswersAChat) {
   EXPECT_EQ(choice["finish_reason"], "stop");
   EXPECT_EQ(choice["logprobs"], nullptr);
   EXPECT_EQ(json["usage"], Json::parse(R"({"prompt_tokens": 9, "completion_tokens": 14,
-                                           "total_tokens": 23})"));
+                                           "total_tokens": 23,
+                                           "prompt_tokens_details": {"cached_tokens": 0}})"));
   EXPECT_EQ(json["timings"]["predicted_n"], 14);
   ASSERT_EQ(calls_.size(), 1u);
   EXPECT_EQ(calls_[0].prompt, "user: Hi\n");
@@ -186,6 +187,9 @@ TEST_F(ApiTest, CompletionLogprobsCountCharacters) {
 TEST_F(ApiTest, ARequestSaysHowToGuess) {
   Chat(R"("speculation": {"enabled": false})");
   Chat(R"("speculation": {"method": "suffix+ngram", "num_speculative_tokens": 3})");
+  Chat(R"("cache_salt": "mine")");
+  EXPECT_EQ(calls_[0].speculation.cache_salt, "");
+  EXPECT_EQ(calls_[2].speculation.cache_salt, "mine");
   EXPECT_TRUE(calls_[0].speculation.method.none());
   EXPECT_EQ(DraftMethodName(calls_[1].speculation.method), "suffix+ngram");
   EXPECT_EQ(calls_[1].speculation.num_speculative_tokens, 3);
@@ -262,7 +266,8 @@ TEST_F(ApiTest, AFullQueueSaysWhenToComeBack) {
   async_ = {.max_num_seqs = 1, .max_queued = 0};
   const std::string body = R"({"messages": [{"role": "user", "content": "Hi"}]})";
   const auto first = Ask("POST", "/v1/chat/completions", body);
-  const auto second = Ask("POST", "/v1/chat/completions", body);
+  first->PumpOne();
+  const auto second = Post("/v1/chat/completions", body);
   ExpectError(*second, 429, nullptr, "queue_full");
   EXPECT_THAT(second->sent->headers, Contains(Pair("Retry-After", "1")));
   closed.unlock();
@@ -276,6 +281,8 @@ TEST_F(ApiTest, AClientThatLeavesIsCancelled) {
   script_.before_token = [&](size_t) { std::lock_guard wait(gate); };
   script_.answer = std::string(100, 'x');
   const auto reply = Ask("POST", "/v1/completions", R"({"prompt": "a", "max_tokens": 90, "n": 2})");
+  reply->PumpOne();
+  EXPECT_EQ(llm_->load().running + llm_->load().waiting, 2);
   reply->Leave();
   closed.unlock();
   EXPECT_TRUE(llm_->Drain(10s));

@@ -123,6 +123,16 @@ class OpenAiClientTest(unittest.TestCase):
         self.assertEqual(plain.choices[0].message.content, alone["text"])
         self.assertEqual(plain.timings["draft_n"], 0)
 
+    def test_a_prompt_that_begins_alike_is_read_once(self):
+        system = [{"role": "system", "content": "You know all about rivers. " * 8}]
+        cold = self.chat(messages=system + POEM, extra_body={"cache_salt": "mine"})
+        hot = self.chat(messages=system + POEM, extra_body={"cache_salt": "mine"})
+        other = self.chat(messages=system + POEM, extra_body={"cache_salt": "other"})
+        self.assertGreater(hot.usage.prompt_tokens_details.cached_tokens, 32)
+        self.assertEqual(cold.usage.prompt_tokens_details.cached_tokens, 0)
+        self.assertEqual(other.usage.prompt_tokens_details.cached_tokens, 0)
+        self.assertEqual(hot.choices, cold.choices)
+
     def test_a_drawn_seed_gives_the_text_again(self):
         first = self.client.chat.completions.create(model="smollm2", messages=POEM, max_tokens=20)
         again = self.client.chat.completions.create(model="smollm2", messages=POEM, max_tokens=20, seed=first.seed)
