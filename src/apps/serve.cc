@@ -1,5 +1,5 @@
-// hunch serve: the HTTP server. The engine has a thread, the network another; this one waits for a
-// signal.
+// hunch serve: the HTTP server. Its threads are described in docs/architecture.md; this one waits
+// for a signal.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -33,6 +33,11 @@ std::string Fingerprint(const Flags& flags) {
   const Result<FileIdentity> file = IdentifyFile(flags.model);
   return fmt::format("hunch-{}-{}-{}", file.ok() ? file->hash : "unknown",
                      KvCacheDtypeName(flags.kv_cache_dtype), kNumericsName);
+}
+
+// As it stands in a URL.
+std::string HostInUrl(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
 
 // Until the first signal, and then until the requests are over. False: some were cut off.
@@ -72,8 +77,8 @@ Result<int> ServeCommand(const Flags& flags, Context& context) {
   context.console.err << OneLine(fmt::format(
                              "hunch serve: listening on http://{}:{} ({}, {} sequences of {} "
                              "tokens)",
-                             flags.host, server->port(), ModelNames(flags)[0], flags.served_seqs,
-                             max_model_len))
+                             HostInUrl(flags.host), server->port(), ModelNames(flags)[0],
+                             flags.served_seqs, max_model_len))
                       << std::endl;
   std::thread io([&] { server->Run(); });
   const bool drained = ServeUntilSignal(context, llm, api, *server);
