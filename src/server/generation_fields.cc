@@ -156,7 +156,12 @@ SpeculativeConfig SpeculationFields::Over(const SpeculativeConfig& server) const
 
 SpeculativeConfig GenerationFields::SpeculationOver(const SpeculativeConfig& server) const {
   SpeculativeConfig config = speculation.Over(server);
-  if (cache_salt) config.cache_salt = *cache_salt;
+  if (cache_salt && *cache_salt != server.cache_salt) {
+    config.cache_salt = *cache_salt;
+    // The server's file is not for texts that only some may profit from.
+    config.shared_store = config.shared_store || !config.suffix_store.empty();
+    config.suffix_store.clear();
+  }
   return config;
 }
 

@@ -9,9 +9,7 @@
 
 namespace hunch {
 
-inline constexpr int kMostJsonDepth = 64;
-
-// An object, nested no deeper than kMostJsonDepth: what reads JSON afterwards may recurse.
+// An object, nested no deeper than ParseJson allows: what reads it afterwards may recurse.
 Result<Json> ParseBody(std::string_view text);
 
 }  // namespace hunch

@@ -182,6 +182,17 @@ TEST(SpeculationFields, ChangeWhatTheyNameOnly) {
   EXPECT_EQ(SpeculationFields{.enabled = true}.Over({}).method, DraftMethod::Auto());
 }
 
+TEST(GenerationFields, TextsUnderASaltOfTheirOwnAreKeptInNoFile) {
+  const SpeculativeConfig server = {.method = DraftMethod::Auto(), .suffix_store = "store.bin"};
+  GenerationFields fields;
+  EXPECT_EQ(fields.SpeculationOver(server).suffix_store, "store.bin");
+  fields.cache_salt = "mine";
+  const SpeculativeConfig own = fields.SpeculationOver(server);
+  EXPECT_EQ(own.cache_salt, "mine");
+  EXPECT_EQ(own.suffix_store, "");
+  EXPECT_TRUE(own.shared_store);
+}
+
 TEST(JsonBody, OnlyAnObjectThatIsNotTooDeep) {
   EXPECT_TRUE(ParseBody(R"({"a": "[[[[{{{{\"["})").ok());
   EXPECT_THAT(ParseBody("").error().message, HasSubstr("empty"));
