@@ -199,7 +199,9 @@ TEST(JsonBody, OnlyAnObjectThatIsNotTooDeep) {
   EXPECT_THAT(ParseBody("[1]").error().message, HasSubstr("an array"));
   EXPECT_THAT(ParseBody("{\"a\": }").error().message, HasSubstr("bad JSON"));
   EXPECT_THAT(ParseBody("{\"a\": \"\xff\"}").error().message, HasSubstr("bad JSON"));
-  EXPECT_THAT(ParseBody("{\"a\": " + std::string(100000, '[')).error().message, HasSubstr("deep"));
+  const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  EXPECT_THAT(ParseBody("{\"a\": " + deep + "}").error().message, HasSubstr("deep"));
+  EXPECT_FALSE(ParseBody("{\"a\": " + std::string(100000, '[')).ok());
 }
 
 }  // namespace
