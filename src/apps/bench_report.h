@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/bench_plan.h"
-#include "apps/json_text.h"
+#include "session/json_text.h"
 
 namespace hunch {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "apps/json_text.h"
+#include "session/json_text.h"
 #include "session/row_bench.h"
 
 namespace hunch {

@@ -31,6 +31,7 @@ Words WordsOf(Subcommand subcommand) {
     case Subcommand::kTune:
       return {0, "prompts are given with --prompts"};
     case Subcommand::kBenchRows:
+    case Subcommand::kServe:
       return {0, "it takes flags only"};
   }
   return {0, ""};

@@ -21,6 +21,7 @@ namespace hunch {
 
 enum class Subcommand {
   kRun,
+  kServe,
   kBench,
   kBenchRows,
   kNgramBuild,
@@ -31,7 +32,7 @@ enum class Subcommand {
   kInspect,
   kDemo
 };
-inline constexpr int kSubcommands = 10;
+inline constexpr int kSubcommands = 11;
 
 struct Flags {
   bool help = false;  // when set, nothing else is meaningful
@@ -77,12 +78,20 @@ struct Flags {
   std::string out_file;      // ngram build, vocab count; tune: the profile
   int vocab_tokens = 32768;  // vocab count
 
+  std::string host = "127.0.0.1";        // serve
+  int port = 8000;                       // serve
+  std::string api_key;                   // serve; "": none
+  std::vector<std::string> model_names;  // serve; none: the file's name
+  int served_seqs = 8;                   // serve: its --max-num-seqs
+  int max_queued = 128;                  // serve
+  bool serve_prefix_caching = true;      // serve
+
   std::vector<std::string> words;  // arguments that are not flags
 
   SamplingParams Sampling(int default_max_tokens) const;
 };
 
-enum class FlagGroup { kModel, kInput, kBench, kSpeculation, kSampling, kOutput };
+enum class FlagGroup { kModel, kServer, kInput, kBench, kSpeculation, kSampling, kOutput };
 
 struct FlagSpec {
   std::string_view name;          // "--model"

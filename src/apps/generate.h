@@ -9,7 +9,7 @@
 
 #include "apps/context.h"
 #include "apps/flags.h"
-#include "apps/json_text.h"
+#include "session/json_text.h"
 
 namespace hunch {
 

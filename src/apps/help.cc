@@ -34,6 +34,21 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
      "  git diff | hunch run --model m.gguf --system \"Write a commit message.\" --json\n"
      "  hunch run --model m.gguf --show-speculation --speculative-config '{\"method\": \"ngram\"}' "
      "-f p.txt\n"},
+    {"serve", "", "an HTTP server that OpenAI's clients talk to",
+     "Serves /v1/chat/completions, /v1/completions, /v1/models, /tokenize, /detokenize and "
+     "/health, "
+     "with\n"
+     "as many requests in one pass as --max-num-seqs says, each with guessing. A request may say\n"
+     "\"speculation\": {\"enabled\": ..., \"method\": ..., \"num_speculative_tokens\": ...}. The "
+     "text "
+     "does\n"
+     "not depend on it, nor on what else runs. SIGTERM or Ctrl-C: no new requests, and exit code 0 "
+     "once\n"
+     "those that run are answered; a second one ends it at once.\n",
+     "  hunch serve --model m.gguf --port 8000\n"
+     "  curl localhost:8000/v1/chat/completions -d '{\"messages\": [{\"role\": \"user\", "
+     "\"content\": "
+     "\"Hi\"}]}'\n"},
     {"bench", "", "compare drafting methods on the same prompts",
      "Runs every method on every prompt, in turn and in rotating order, and compares each output "
      "with\n"
@@ -126,6 +141,8 @@ std::string_view GroupTitle(FlagGroup group) {
   switch (group) {
     case FlagGroup::kModel:
       return "Model";
+    case FlagGroup::kServer:
+      return "Server";
     case FlagGroup::kInput:
       return "Input";
     case FlagGroup::kBench:

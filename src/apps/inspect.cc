@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "apps/commands.h"
-#include "apps/json_text.h"
 #include "base/isa.h"
 #include "base/one_line.h"
+#include "session/json_text.h"
 
 namespace hunch {
 namespace {

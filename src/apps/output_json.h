@@ -2,7 +2,7 @@
 #ifndef HUNCH_APPS_OUTPUT_JSON_H_
 #define HUNCH_APPS_OUTPUT_JSON_H_
 
-#include "apps/json_text.h"
+#include "session/json_text.h"
 #include "session/llm.h"
 
 namespace hunch {

@@ -13,6 +13,8 @@ Result<int> Call(Subcommand subcommand, const Flags& flags, Context& context) {
   switch (subcommand) {
     case Subcommand::kRun:
       return RunCommand(flags, context);
+    case Subcommand::kServe:
+      return ServeCommand(flags, context);
     case Subcommand::kBench:
       return BenchCommand(flags, context);
     case Subcommand::kBenchRows:

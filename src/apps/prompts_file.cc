@@ -5,8 +5,8 @@
 #include <map>
 #include <sstream>
 
-#include "apps/json_text.h"
 #include "apps/read_text.h"
+#include "session/json_text.h"
 
 namespace hunch {
 namespace {

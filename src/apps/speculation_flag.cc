@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "apps/json_text.h"
 #include "apps/numbers.h"
+#include "session/json_text.h"
 
 namespace hunch {
 namespace {

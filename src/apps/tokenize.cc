@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "apps/commands.h"
-#include "apps/json_text.h"
 #include "apps/numbers.h"
 #include "apps/read_text.h"
+#include "session/json_text.h"
 
 namespace hunch {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "apps/flags.h"
-#include "apps/json_text.h"
 #include "apps/tune_table.h"
+#include "session/json_text.h"
 
 namespace hunch {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/json_text.h"
 #include "apps/tune_race.h"
+#include "session/json_text.h"
 
 namespace hunch {
 

@@ -9,10 +9,11 @@
 #include "base/log.h"
 #include "chat/chat_template.h"
 #include "chat/messages.h"
+#include "sampling/sampler.h"
 #include "session/draft_side.h"
 #include "session/make_drafters.h"
 #include "session/memory_plan.h"
-#include "session/text_side.h"
+#include "session/request_set.h"
 
 namespace hunch {
 namespace {
@@ -28,6 +29,10 @@ class LoadedLlm : public Llm {
   Result<RequestOutput> Generate(std::span<const TokenId> prompt, const SamplingParams& params,
                                  const SpeculativeConfig& speculation,
                                  const OnText& on_text) override;
+  Result<RequestId> Start(TextRequest request, OnText on_text, OnDone on_done) override;
+  bool Step() override { return requests_->Step(); }
+  void Cancel(RequestId id) override { requests_->Cancel(id); }
+  Status Check(const TextRequest& request) const override;
   Status SwapSpeculation(const SpeculativeConfig& config) override;
   const Tokenizer& tokenizer() const override { return *tokenizer_; }
   int max_model_len() const override { return max_model_len_; }
@@ -51,6 +56,8 @@ class LoadedLlm : public Llm {
   std::unique_ptr<ModelTarget> target_;
   std::unique_ptr<DraftSide> draft_ = std::make_unique<DraftSide>();
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<RequestSet> requests_;
+  bool generating_ = false;  // one of them is Generate's
   SharedStores stores_;
   int max_model_len_ = 0;
   double load_seconds_ = 0;
@@ -65,24 +72,6 @@ class LoadedLlm : public Llm {
   std::optional<Swap> swap_;
   std::unique_ptr<DraftSide> retired_;  // what drafters that are still running use
 };
-
-SpeculationStats StatsOf(const DraftMethod& method, const EngineStats& stats) {
-  return {.method = method,
-          .drafts = stats.drafts,
-          .draft_tokens = stats.draft_tokens,
-          .accepted_tokens = stats.accepted_tokens,
-          .accepted_per_position = stats.accepted_per_position,
-          .places = stats.places,
-          .target_passes = stats.target_passes,
-          .decode_tokens = stats.decode_tokens,
-          .drafter_errors = stats.drafter_errors,
-          .fallbacks = stats.fallbacks,
-          .probes = stats.probes,
-          .draft_seconds = stats.draft_seconds,
-          .target_seconds = stats.target_seconds,
-          .plain_seconds = stats.plain_seconds,
-          .drafters = stats.drafters};
-}
 
 Status LoadedLlm::Init(const LlmOptions& options) {
   const auto start = std::chrono::steady_clock::now();
@@ -121,6 +110,7 @@ Status LoadedLlm::Init(const LlmOptions& options) {
                                                    .end_tokens = tokenizer_->end_tokens(),
                                                    .pass_times = pass_times});
   if (draft_->pass_share() > 0) engine_->SetDrafterShare("draft_model", draft_->pass_share());
+  requests_ = std::make_unique<RequestSet>(*engine_, *tokenizer_);
   stores_.SetVocabulary(VocabularyIdOf(*tokenizer_));
   options_ = options;
   planned_ = target;
@@ -177,42 +167,58 @@ Result<RequestOutput> LoadedLlm::Generate(std::span<const TokenId> prompt,
                                           const SamplingParams& params,
                                           const SpeculativeConfig& speculation,
                                           const OnText& on_text) {
-  TextSide text(*tokenizer_, params, on_text);
-  EngineRequest request;
-  request.prompt.assign(prompt.begin(), prompt.end());
-  request.params = params;
-  HUNCH_ASSIGN_OR_RETURN(request.drafters, MakeDrafters(speculation, Parts(*draft_)));
-  request.budget = BudgetFor(speculation);
-  request.cache_salt = std::make_shared<const std::string>(speculation.cache_salt);
-  request.filter = [&](const CommittedToken& token) { return text.OnToken(token); };
-  HUNCH_ASSIGN_OR_RETURN(const Engine::RequestId id, engine_->Submit(std::move(request)));
-
+  std::optional<RequestOutput> output;
+  HUNCH_ASSIGN_OR_RETURN(const RequestId id,
+                         Start({{prompt.begin(), prompt.end()}, params, speculation}, on_text,
+                               [&](RequestOutput done) { output = std::move(done); }));
+  generating_ = true;
   swap_.reset();  // of a request before this one
-  std::unique_ptr<EngineResult> result;
-  while ((result = engine_->Take(id)) == nullptr) {
-    if (!text.StillWanted()) {
-      engine_->Cancel(id);
-      continue;
-    }
-    engine_->Step();
+  while (!output) {
+    requests_->Step();
     if (!swap_) continue;
-    engine_->SetDrafters(id, std::move(swap_->drafters), swap_->budget);
+    if (!output) engine_->SetDrafters(id, std::move(swap_->drafters), swap_->budget);
     swap_.reset();
     retired_.reset();
   }
   retired_.reset();
-  if (!speculation.suffix_store.empty()) {
-    const Status saved = stores_.Save(speculation.cache_salt, speculation.suffix_store);
-    if (!saved.ok()) LogWarning("the suffix store was not saved: " + saved.error().message);
+  generating_ = false;
+  return std::move(*output);
+}
+
+Result<RequestId> LoadedLlm::Start(TextRequest request, OnText on_text, OnDone on_done) {
+  // What is learned for later runs is written when the request is over and nobody else waits.
+  const std::string salt = request.speculation.cache_salt;
+  const std::string store = request.speculation.suffix_store;
+  OnDone finish = [this, salt, store, on_done = std::move(on_done)](RequestOutput output) {
+    if (!store.empty() && requests_->size() == 0) {
+      const Status saved = stores_.Save(salt, store);
+      if (!saved.ok()) LogWarning("the suffix store was not saved: " + saved.error().message);
+    }
+    output.timings.load = load_seconds_;
+    on_done(std::move(output));
+  };
+  return requests_->Add(std::move(request), Parts(*draft_), std::move(on_text), std::move(finish));
+}
+
+Status LoadedLlm::Check(const TextRequest& request) const {
+  const int prompt = static_cast<int>(request.prompt.size());
+  if (prompt == 0) {
+    return Error{ErrorCode::kInvalidArgument, "the prompt is empty: give at least one token"};
   }
-  RequestOutput output;
-  text.Finish(output);
-  output.prompt_tokens = static_cast<int64_t>(result->prompt_tokens);
-  output.cached_tokens = result->stats.cached_tokens;
-  output.finish_reason = result->reason;
-  output.timings.load = load_seconds_;
-  output.speculation = StatsOf(speculation.method, result->stats);
-  return output;
+  if (prompt >= max_model_len_) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("the prompt has {} tokens, which leaves no room in the context of {}: "
+                             "shorten it",
+                             prompt, max_model_len_)};
+  }
+  for (const TokenId token : request.prompt) {
+    if (token >= 0 && token < tokenizer_->vocab_size()) continue;
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("prompt token {} is outside the vocabulary of {}", token,
+                             tokenizer_->vocab_size())};
+  }
+  HUNCH_RETURN_IF_ERROR(ValidateSamplingParams(request.params, tokenizer_->vocab_size()));
+  return CheckSpeculation(request.speculation, *draft_);
 }
 
 std::vector<PassTime> LoadedLlm::pass_times() const {
@@ -224,6 +230,10 @@ std::vector<PassTime> LoadedLlm::pass_times() const {
 }
 
 Status LoadedLlm::SwapSpeculation(const SpeculativeConfig& config) {
+  if (requests_->size() > (generating_ ? 1 : 0)) {
+    return Error{ErrorCode::kUnsupported,
+                 "other requests are running: change speculation when they are over"};
+  }
   std::unique_ptr<DraftSide> loaded;
   if (config.UsesDraftModel() && !config.model.empty()) {
     LlmOptions options = options_;

@@ -1,6 +1,9 @@
 // Llm: a loaded model (and draft model), its tokenizer and chat template, and the text side of
-// requests: template, encode, submit, stream decode, stop strings, cancel. Not thread safe: one
-// thread at a time calls Generate. Cancel from elsewhere through the callback.
+// requests: template, encode, submit, stream decode, stop strings, cancel.
+//
+// Thread safety: requests run on one thread at a time, that which calls Generate, or Start and
+// Step. What any thread may call meanwhile says so. AsyncLlm (async_llm.h) takes requests from
+// everywhere.
 #ifndef HUNCH_SESSION_LLM_H_
 #define HUNCH_SESSION_LLM_H_
 
@@ -8,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -144,6 +148,14 @@ struct SpeculationStats {
   void Add(const SpeculationStats& other);  // sums; `method` stays
 };
 
+using RequestId = int64_t;
+
+struct TextRequest {
+  std::vector<TokenId> prompt;
+  SamplingParams params;
+  SpeculativeConfig speculation;
+};
+
 struct RequestOutput {
   std::string text;
   std::vector<TokenId> token_ids;     // includes the end token or the tokens of a stop string
@@ -157,11 +169,14 @@ struct RequestOutput {
 };
 
 struct TextDelta {
-  std::string text;  // valid UTF-8
-  bool guessed;      // the token that completed it was an accepted guess
+  std::string text;                        // valid UTF-8
+  bool guessed;                            // the token that completed it was an accepted guess
+  std::optional<TokenChoice> choice = {};  // that token, if it is text and logprobs were asked for
 };
 // Called as text becomes certain. Returning false cancels the request.
 using OnText = std::function<bool(const TextDelta&)>;
+// The request is over.
+using OnDone = std::function<void(RequestOutput)>;
 
 class Llm {
  public:
@@ -169,9 +184,10 @@ class Llm {
   virtual ~Llm() = default;
 
   // Renders the chat template over messages [{"role", "content"}, ...] and encodes it: special
-  // tokens are parsed in the template's own text only.
+  // tokens are parsed in the template's own text only. Any thread.
   virtual Result<std::vector<TokenId>> EncodeChat(const nlohmann::ordered_json& messages) const = 0;
-  // A raw completion prompt: BOS if the model wants one; special tokens in it are parsed.
+  // A raw completion prompt: BOS if the model wants one; special tokens in it are parsed. Any
+  // thread.
   virtual Result<std::vector<TokenId>> EncodeRaw(std::string_view text) const = 0;
   virtual bool has_chat_template() const = 0;
 
@@ -181,12 +197,23 @@ class Llm {
                                          const SpeculativeConfig& speculation,
                                          const OnText& on_text) = 0;
 
+  // Several requests at once. Start adds one to those that run; errors as Generate's. Step runs one
+  // step for all of them and hands over those that are over; false: none was running. Cancel has a
+  // request handed over by the next Step with what there is; nothing happens when it is over.
+  virtual Result<RequestId> Start(TextRequest request, OnText on_text, OnDone on_done) = 0;
+  virtual bool Step() = 0;
+  virtual void Cancel(RequestId id) = 0;
+  // The errors that Start would give for the request itself. Any thread.
+  virtual Status Check(const TextRequest& request) const = 0;
+
   // Hot swap: from its next step on the running request guesses as `config` says, whatever Generate
   // was given; its text does not change. A draft model that `config` names is loaded and checked
   // first: when that fails, nothing changes. To be called from OnText, or between requests to load
   // another draft model for the next ones.
+  // An error while a request of Start runs.
   virtual Status SwapSpeculation(const SpeculativeConfig& config) = 0;
 
+  // Any thread.
   virtual const Tokenizer& tokenizer() const = 0;
   virtual int max_model_len() const = 0;
   virtual int threads() const = 0;

@@ -84,10 +84,16 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(DrafterKind kind, const Speculative
 
 }  // namespace
 
-Result<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(const SpeculativeConfig& config,
-                                                           const DraftParts& parts) {
+Status CheckSpeculation(const SpeculativeConfig& config, const DraftSide& draft_side) {
   HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(config));
   HUNCH_RETURN_IF_ERROR(LookaheadDrafter::Validate(LookaheadOptionsOf(config)));
+  if (config.UsesDraftModel() && draft_side.planned() == nullptr) return NoDraftModel(config);
+  return Ok{};
+}
+
+Result<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(const SpeculativeConfig& config,
+                                                           const DraftParts& parts) {
+  HUNCH_RETURN_IF_ERROR(CheckSpeculation(config, parts.draft_side));
   std::vector<std::unique_ptr<Drafter>> drafters;
   const std::vector<DrafterKind> kinds = KindsOf(config);
   if (kinds.empty()) return drafters;

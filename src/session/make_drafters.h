@@ -28,6 +28,9 @@ struct DraftParts {
 Result<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(const SpeculativeConfig& config,
                                                            const DraftParts& parts);
 
+// The errors of MakeDrafters that need no file. Any thread.
+Status CheckSpeculation(const SpeculativeConfig& config, const DraftSide& draft_side);
+
 BudgetOptions BudgetFor(const SpeculativeConfig& config);
 
 // What passes of more rows cost beside one row on a CPU with these instructions, before any was

@@ -14,15 +14,17 @@ FilterAnswer TextSide::OnToken(const CommittedToken& token) {
   last_ = Clock::now();
   if (tokens_.empty()) first_ = last_;
   const TokenId id = token.choice.token;
-  if (!token.ends_turn && !tokenizer_.IsSpecial(id)) {
+  const bool is_text = !token.ends_turn && !tokenizer_.IsSpecial(id);
+  if (is_text) {
     const bool check = static_cast<int>(tokens_.size()) + 1 >= params_.min_tokens;
     stopped_ = matcher_.Push(decoder_.Push(tokenizer_.TokenBytes(id)), check);
   }
   tokens_.push_back(id);
   guessed_.push_back(token.guessed);
   if (params_.logprobs >= 0) logprobs_.push_back(token.choice);
-  const std::string showable = matcher_.TakeShowable();
-  if (on_text_ && !on_text_({showable, token.guessed})) return FilterAnswer::kCancel;
+  TextDelta delta = {matcher_.TakeShowable(), token.guessed};
+  if (is_text && params_.logprobs >= 0) delta.choice = token.choice;
+  if (on_text_ && !on_text_(delta)) return FilterAnswer::kCancel;
   return stopped_ ? FilterAnswer::kStop : FilterAnswer::kGoOn;
 }
 

@@ -78,12 +78,13 @@ TEST(FlagTable, EveryGeneratingSubcommandTakesEverySamplingFlag) {
 // Everything a flag with a numeric default can set.
 std::string Numbers(const Flags& f) {
   const SamplingParams& s = f.sampling;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", f.repeats,
-                     fmt::join(f.rows, ","), fmt::join(f.contexts, ","),
-                     fmt::join(f.prompt_lengths, ","), f.threads, f.max_model_len, f.max_num_seqs,
-                     KvCacheDtypeName(f.kv_cache_dtype), f.per_category, f.rounds, s.min_tokens,
-                     s.temperature, s.top_p, s.top_k, s.min_p, s.typical_p, s.repetition_penalty,
-                     s.presence_penalty, s.frequency_penalty, s.seed, s.logprobs);
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
+                     f.host, f.port, f.served_seqs, f.max_queued, f.repeats, fmt::join(f.rows, ","),
+                     fmt::join(f.contexts, ","), fmt::join(f.prompt_lengths, ","), f.threads,
+                     f.max_model_len, f.max_num_seqs, KvCacheDtypeName(f.kv_cache_dtype),
+                     f.per_category, f.rounds, s.min_tokens, s.temperature, s.top_p, s.top_k,
+                     s.min_p, s.typical_p, s.repetition_penalty, s.presence_penalty,
+                     s.frequency_penalty, s.seed, s.logprobs);
 }
 
 TEST(FlagTable, DefaultsInTheHelpAreTheDefaults) {
@@ -97,6 +98,53 @@ TEST(FlagTable, DefaultsInTheHelpAreTheDefaults) {
     ++checked;
   }
   EXPECT_GE(checked, 15);
+}
+
+TEST(Flags, ServeTakesWhereAndForWhom) {
+  const auto flags = Parse(Subcommand::kServe, {"--model",
+                                                "m.gguf",
+                                                "--host",
+                                                "0.0.0.0",
+                                                "--port",
+                                                "0",
+                                                "--api-key",
+                                                "k",
+                                                "--served-model-name",
+                                                "a",
+                                                "--served-model-name",
+                                                "b",
+                                                "--max-num-seqs",
+                                                "3",
+                                                "--max-queue-len",
+                                                "0",
+                                                "--no-enable-prefix-caching",
+                                                "--max-model-len",
+                                                "64",
+                                                "--kv-cache-dtype",
+                                                "q8_0",
+                                                "--threads",
+                                                "1",
+                                                "--speculative-config",
+                                                R"({"method": "ngram"})"});
+  ASSERT_TRUE(flags.ok()) << flags.error().message;
+  EXPECT_EQ(flags->host, "0.0.0.0");
+  EXPECT_EQ(flags->port, 0);
+  EXPECT_EQ(flags->api_key, "k");
+  EXPECT_THAT(flags->model_names, ElementsAre("a", "b"));
+  EXPECT_EQ(flags->served_seqs, 3);
+  EXPECT_EQ(flags->max_queued, 0);
+  EXPECT_FALSE(flags->serve_prefix_caching);
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--port", "65536"},
+                                                {"--port", "http"},
+                                                {"--max-num-seqs", "0"},
+                                                {"--max-num-seqs", "65"},
+                                                {"--api-key="},
+                                                {"--host="},
+                                                {"a prompt"}}) {
+    std::vector<std::string> arguments = {"--model", "m.gguf"};
+    arguments.insert(arguments.end(), wrong.begin(), wrong.end());
+    EXPECT_FALSE(Parse(Subcommand::kServe, arguments).ok()) << wrong[0];
+  }
 }
 
 TEST(Flags, EveryFlagSetsItsField) {

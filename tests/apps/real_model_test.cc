@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "apps/commands.h"
-#include "apps/json_text.h"
+#include "session/json_text.h"
 #include "support/app_harness.h"
 #include "support/files.h"
 #include "support/models.h"

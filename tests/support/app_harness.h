@@ -3,6 +3,7 @@
 #ifndef HUNCH_TESTS_SUPPORT_APP_HARNESS_H_
 #define HUNCH_TESTS_SUPPORT_APP_HARNESS_H_
 
+#include <atomic>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -20,8 +21,8 @@ class FakeInterrupts : public Interrupts {
   int Pending() const override { return pending; }
   void Clear() override { pending = 0; }
 
-  bool armed = false;
-  int pending = 0;
+  std::atomic<bool> armed = false;
+  std::atomic<int> pending = 0;  // a test may set it while the program runs in another thread
 };
 
 class AppHarness {

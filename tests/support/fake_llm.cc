@@ -67,52 +67,62 @@ Status FakeLlm::SwapSpeculation(const SpeculativeConfig& config) {
   return Ok{};
 }
 
-Result<RequestOutput> FakeLlm::Generate(std::span<const TokenId> prompt,
-                                        const SamplingParams& params,
-                                        const SpeculativeConfig& speculation,
-                                        const OnText& on_text) {
-  calls_->push_back({Text(prompt), params, speculation, false});
-  if (static_cast<int>(prompt.size()) >= script_.max_model_len) {
-    return Error{ErrorCode::kInvalidArgument, "the prompt is too long"};
-  }
-  const auto own = script_.answers.find(calls_->back().prompt);
-  std::vector<TokenId> answer =
+Status FakeLlm::Check(const TextRequest& request) const {
+  if (static_cast<int>(request.prompt.size()) < script_.max_model_len) return Ok{};
+  return Error{ErrorCode::kInvalidArgument, "the prompt is too long"};
+}
+
+FakeLlm::Answer FakeLlm::Begin(const TextRequest& request) {
+  const std::string prompt = Text(request.prompt);
+  const std::string method = DraftMethodName(request.speculation.method);
+  Answer answer;
+  answer.params = request.params;
+  const auto own = script_.answers.find(prompt);
+  answer.tokens =
       tokenizer_.Encode(own == script_.answers.end() ? script_.answer : own->second, false);
-  answer.push_back(ByteTokenizer::kEnd);
-  if (const auto fault = script_.faults.find(DraftMethodName(speculation.method));
-      fault != script_.faults.end()) {
-    answer[fault->second] = '#';
+  answer.tokens.push_back(ByteTokenizer::kEnd);
+  if (const auto fault = script_.faults.find(method); fault != script_.faults.end()) {
+    answer.tokens[fault->second] = '#';
   }
-  if (script_.faulty_call == calls_->size() - 1) answer[0] = '#';
+  if (script_.faulty_call == calls_->size() - 1) answer.tokens[0] = '#';
+  answer.output.prompt_tokens = static_cast<int64_t>(request.prompt.size());
+  answer.output.finish_reason = FinishReason::kStop;
+  answer.output.timings = {load_seconds(), 0.5, 0};
+  answer.output.speculation.method = request.speculation.method;
+  return answer;
+}
 
-  const bool speculates = speculation.method != DraftMethod();
-  RequestOutput output;
-  output.prompt_tokens = static_cast<int64_t>(prompt.size());
-  output.finish_reason = FinishReason::kStop;
-  output.timings = {load_seconds(), 0.5, 0};
-  output.speculation.method = speculation.method;
-  for (const TokenId token : answer) {
-    const size_t position = output.token_ids.size();
-    if (params.max_tokens >= 0 && position == static_cast<size_t>(params.max_tokens)) {
-      output.finish_reason = FinishReason::kLength;
-      break;
-    }
-    if (script_.before_token) script_.before_token(position);
-    output.token_ids.push_back(token);
-    output.guessed.push_back(speculates && script_.guesses_right && position % 2 == 1);
-    const std::string text(token == ByteTokenizer::kEnd ? "" : tokenizer_.TokenBytes(token));
-    output.text += text;
-    if (params.logprobs >= 0) {
-      TokenChoice choice{token, -0.5f, {}};
-      for (int n = 0; n < params.logprobs; ++n) choice.top.push_back({0x80 + n, -1.0f - n});
-      output.logprobs.push_back(choice);
-    }
-    if (!on_text({text, output.guessed.back()})) {
-      output.finish_reason = FinishReason::kCancelled;
-      break;
-    }
+bool FakeLlm::Advance(Answer& answer) {
+  RequestOutput& output = answer.output;
+  const SamplingParams& params = answer.params;
+  const size_t position = output.token_ids.size();
+  if (position == answer.tokens.size()) return false;
+  if (params.max_tokens >= 0 && position == static_cast<size_t>(params.max_tokens)) {
+    output.finish_reason = FinishReason::kLength;
+    return false;
   }
+  if (script_.before_token) script_.before_token(position);
+  const TokenId token = answer.tokens[position];
+  const bool speculates = output.speculation.method != DraftMethod();
+  output.token_ids.push_back(token);
+  output.guessed.push_back(speculates && script_.guesses_right && position % 2 == 1);
+  const bool is_text = token != ByteTokenizer::kEnd;
+  TextDelta delta = {is_text ? std::string(tokenizer_.TokenBytes(token)) : "",
+                     output.guessed.back()};
+  output.text += delta.text;
+  if (params.logprobs >= 0) {
+    TokenChoice choice{token, -0.5f, {}};
+    for (int n = 0; n < params.logprobs; ++n) choice.top.push_back({0x80 + n, -1.0f - n});
+    output.logprobs.push_back(choice);
+    if (is_text) delta.choice = choice;
+  }
+  if (answer.on_text(delta)) return true;
+  output.finish_reason = FinishReason::kCancelled;
+  return false;
+}
 
+void FakeLlm::Close(Answer& answer, const SpeculativeConfig& speculation) {
+  RequestOutput& output = answer.output;
   std::string setting = DraftMethodName(speculation.method);
   if (speculation.num_speculative_tokens > 0) {
     setting += ":" + std::to_string(speculation.num_speculative_tokens);
@@ -123,7 +133,7 @@ Result<RequestOutput> FakeLlm::Generate(std::span<const TokenId> prompt,
   const auto tokens = static_cast<int64_t>(output.token_ids.size());
   SpeculationStats& stats = output.speculation;
   stats.decode_tokens = tokens > 0 ? tokens - 1 : 0;
-  if (speculates) {
+  if (speculation.method != DraftMethod()) {
     stats.drafts = stats.decode_tokens;
     stats.draft_tokens = 2 * stats.drafts;
     for (const bool guessed : output.guessed) stats.accepted_tokens += guessed ? 1 : 0;
@@ -137,7 +147,52 @@ Result<RequestOutput> FakeLlm::Generate(std::span<const TokenId> prompt,
   }
   stats.target_passes = stats.decode_tokens - stats.accepted_tokens;
   output.timings.decode = 0.125 * static_cast<double>(stats.target_passes);
-  return output;
+}
+
+Result<RequestOutput> FakeLlm::Generate(std::span<const TokenId> prompt,
+                                        const SamplingParams& params,
+                                        const SpeculativeConfig& speculation,
+                                        const OnText& on_text) {
+  const TextRequest request = {{prompt.begin(), prompt.end()}, params, speculation};
+  calls_->push_back({Text(prompt), params, speculation, false});
+  HUNCH_RETURN_IF_ERROR(Check(request));
+  Answer answer = Begin(request);
+  answer.on_text = on_text;
+  while (Advance(answer)) {
+  }
+  Close(answer, speculation);
+  return std::move(answer.output);
+}
+
+Result<RequestId> FakeLlm::Start(TextRequest request, OnText on_text, OnDone on_done) {
+  calls_->push_back({Text(request.prompt), request.params, request.speculation, false});
+  if (script_.start_error) return *script_.start_error;
+  auto answer = std::make_unique<Answer>(Begin(request));
+  answer->id = next_id_++;
+  answer->on_text = std::move(on_text);
+  answer->on_done = [this, own = answer.get(), speculation = request.speculation,
+                     on_done = std::move(on_done)](RequestOutput) {
+    Close(*own, speculation);
+    on_done(std::move(own->output));
+  };
+  running_.push_back(std::move(answer));
+  return running_.back()->id;
+}
+
+bool FakeLlm::Step() {
+  if (running_.empty()) return false;
+  std::vector<std::unique_ptr<Answer>> over;
+  for (auto& answer : running_) {
+    if (answer->cancelled) answer->output.finish_reason = FinishReason::kCancelled;
+    if (answer->cancelled || !Advance(*answer)) over.push_back(std::move(answer));
+  }
+  std::erase(running_, nullptr);
+  for (const auto& answer : over) answer->on_done({});
+  return true;
+}
+
+void FakeLlm::Cancel(RequestId id) {
+  for (auto& answer : running_) answer->cancelled |= answer->id == id;
 }
 
 }  // namespace hunch

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,6 +54,7 @@ struct FakeLlmScript {
   bool guesses_right = true;
   bool has_chat_template = true;
   std::optional<Error> swap_error;
+  std::optional<Error> start_error;  // of Start
   int max_model_len = 1000;
   std::vector<PassTime> pass_times = {{1, 0.125}, {2, 0.15}, {4, 0.2}, {8, 0.4}, {64, 3.2}};
   // Called before each token; what a test does in the middle of an answer.
@@ -79,6 +81,11 @@ class FakeLlm : public Llm {
   Result<RequestOutput> Generate(std::span<const TokenId> prompt, const SamplingParams& params,
                                  const SpeculativeConfig& speculation,
                                  const OnText& on_text) override;
+  // One token a step for every request.
+  Result<RequestId> Start(TextRequest request, OnText on_text, OnDone on_done) override;
+  bool Step() override;
+  void Cancel(RequestId id) override;
+  Status Check(const TextRequest& request) const override;
   Status SwapSpeculation(const SpeculativeConfig& config) override;
   const Tokenizer& tokenizer() const override { return tokenizer_; }
   int max_model_len() const override { return script_.max_model_len; }
@@ -87,9 +94,26 @@ class FakeLlm : public Llm {
   std::vector<PassTime> pass_times() const override { return script_.pass_times; }
 
  private:
+  // A request that runs.
+  struct Answer {
+    RequestId id = 0;
+    SamplingParams params;
+    std::vector<TokenId> tokens;  // what it will say
+    OnText on_text;
+    OnDone on_done;
+    bool cancelled = false;
+    RequestOutput output;
+  };
+
   std::string Text(std::span<const TokenId> tokens) const;
+  Answer Begin(const TextRequest& request);
+  // The next token; false: it was the last.
+  bool Advance(Answer& answer);
+  void Close(Answer& answer, const SpeculativeConfig& speculation);
 
   FakeLlmScript script_;
+  RequestId next_id_ = 1;
+  std::vector<std::unique_ptr<Answer>> running_;
   ByteTokenizer tokenizer_;
   std::vector<Call>* calls_;
 };

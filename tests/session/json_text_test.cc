@@ -1,5 +1,5 @@
 // JSON of users: errors are one line, and no input takes the stack.
-#include "apps/json_text.h"
+#include "session/json_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

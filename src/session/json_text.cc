@@ -1,4 +1,4 @@
-#include "apps/json_text.h"
+#include "session/json_text.h"
 
 #include <fmt/format.h>
 

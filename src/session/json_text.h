@@ -1,7 +1,7 @@
 // JSON in and out of the program: parsing whose errors are one-line values, and printing that takes
 // any bytes. Pure functions.
-#ifndef HUNCH_APPS_JSON_TEXT_H_
-#define HUNCH_APPS_JSON_TEXT_H_
+#ifndef HUNCH_SESSION_JSON_TEXT_H_
+#define HUNCH_SESSION_JSON_TEXT_H_
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -24,4 +24,4 @@ std::string_view JsonKind(const Json& value);
 
 }  // namespace hunch
 
-#endif  // HUNCH_APPS_JSON_TEXT_H_
+#endif  // HUNCH_SESSION_JSON_TEXT_H_

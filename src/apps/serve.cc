@@ -1,0 +1,90 @@
+// hunch serve: the HTTP server. Its threads are described in docs/architecture.md; this one waits
+// for a signal.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "apps/commands.h"
+#include "apps/generate.h"
+#include "apps/profile.h"
+#include "base/one_line.h"
+#include "server/api.h"
+#include "server/http_server.h"
+#include "session/async_llm.h"
+
+namespace hunch {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLook{50};                // how often for a signal
+constexpr milliseconds kDrainTime{30'000};       // for the requests that run when it comes
+constexpr milliseconds kLastWrites{5'000};       // for answers to be sent, after them
+constexpr std::string_view kNumericsName = "1";  // changes when docs/numerics.md does
+
+std::vector<std::string> ModelNames(const Flags& flags) {
+  if (!flags.model_names.empty()) return flags.model_names;
+  return {std::filesystem::path(flags.model).stem().string()};
+}
+
+// What the bits of an answer depend on beside the request.
+std::string Fingerprint(const Flags& flags) {
+  const Result<FileIdentity> file = IdentifyFile(flags.model);
+  return fmt::format("hunch-{}-{}-{}", file.ok() ? file->hash : "unknown",
+                     KvCacheDtypeName(flags.kv_cache_dtype), kNumericsName);
+}
+
+// As it stands in a URL.
+std::string HostInUrl(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
+// Until the first signal, and then until the requests are over. False: some were cut off.
+bool ServeUntilSignal(Context& context, AsyncLlm& llm, Api& api, HttpServer& server) {
+  while (context.interrupts.Pending() == 0) std::this_thread::sleep_for(kLook);
+  api.Drain();
+  server.StopListening();
+  const AsyncLlm::Load load = llm.load();
+  if (const int left = load.running + load.waiting; left > 0) {
+    context.console.err << fmt::format("hunch serve: finishing {} requests\n", left) << std::flush;
+  }
+  const bool drained = llm.Drain(kDrainTime);
+  llm.Stop();
+  server.Shutdown(kLastWrites);
+  return drained;
+}
+
+}  // namespace
+
+Result<int> ServeCommand(const Flags& flags, Context& context) {
+  Flags sized = flags;
+  sized.max_num_seqs = flags.served_seqs;
+  sized.enable_prefix_caching = flags.serve_prefix_caching;
+  HUNCH_ASSIGN_OR_RETURN(const SpeculativeConfig speculation, SpeculationOf(flags));
+  HUNCH_ASSIGN_OR_RETURN(auto loaded, LoadModelFor(sized, speculation, context));
+  const int max_model_len = loaded->max_model_len();
+  AsyncLlm llm(std::move(loaded), {flags.served_seqs, flags.max_queued});
+  Api api(llm, {.model_names = ModelNames(flags),
+                .api_key = flags.api_key,
+                .speculation = speculation,
+                .fingerprint = Fingerprint(flags)});
+  HttpOptions http;
+  http.host = flags.host;
+  http.port = flags.port;
+  HUNCH_ASSIGN_OR_RETURN(const auto server, HttpServer::Listen(http, api));
+  context.interrupts.Arm();
+  context.console.err << OneLine(fmt::format(
+                             "hunch serve: listening on http://{}:{} ({}, {} sequences of {} "
+                             "tokens)",
+                             HostInUrl(flags.host), server->port(), ModelNames(flags)[0],
+                             flags.served_seqs, max_model_len))
+                      << std::endl;
+  std::thread io([&] { server->Run(); });
+  const bool drained = ServeUntilSignal(context, llm, api, *server);
+  io.join();
+  api.Stop();
+  return drained ? kExitOk : InterruptedExit(context);
+}
+
+}  // namespace hunch

@@ -1,0 +1,145 @@
+#include "server/api.h"
+
+#include <fmt/format.h>
+
+#include <ctime>
+#include <utility>
+
+#include "base/utf8.h"
+#include "server/http_text.h"
+
+namespace hunch {
+namespace {
+
+constexpr std::string_view kModels = "/v1/models";
+
+// Takes as long whatever is wrong with it, so that time tells nothing of the key.
+bool SameSecret(std::string_view given, std::string_view secret) {
+  unsigned difference = given.size() == secret.size() ? 0 : 1;
+  for (size_t i = 0; i < given.size(); ++i) {
+    difference |= static_cast<uint8_t>(given[i]) ^ static_cast<uint8_t>(secret[i % secret.size()]);
+  }
+  return difference == 0;
+}
+
+HttpResponse ShuttingDown() {
+  return ErrorResponse(
+      {.status = 503, .message = "the server is shutting down", .code = "shutting_down"});
+}
+
+}  // namespace
+
+struct Api::Route {
+  std::string_view path;
+  Prepared (Preparer::*prepare)(const std::string& body);  // of a POST; null: it is a GET
+};
+
+const std::vector<Api::Route>& Api::Routes() {
+  static const std::vector<Route> routes = {
+      {"/health", nullptr},
+      {kModels, nullptr},
+      {"/v1/chat/completions", &Preparer::Chat},
+      {"/v1/completions", &Preparer::Completions},
+      {"/tokenize", &Preparer::Tokenize},
+      {"/detokenize", &Preparer::Detokenize},
+  };
+  return routes;
+}
+
+Api::Api(AsyncLlm& llm, ApiOptions options)
+    : llm_(llm),
+      options_(std::move(options)),
+      started_(std::time(nullptr)),
+      preparer_(llm_, options_) {}
+
+HttpResponse Api::Refuse(int status, std::string_view message) {
+  return ErrorResponse({.status = status, .message = std::string(message)});
+}
+
+bool Api::Allowed(const HttpRequest& request) const {
+  if (options_.api_key.empty() || request.path == "/health") return true;
+  constexpr std::string_view kScheme = "Bearer ";
+  return request.authorization.starts_with(kScheme) &&
+         SameSecret(std::string_view(request.authorization).substr(kScheme.size()),
+                    options_.api_key);
+}
+
+void Api::Handle(HttpRequest request, std::shared_ptr<Reply> reply) {
+  if (!Allowed(request)) {
+    return reply->Send(
+        ErrorResponse({.status = 401,
+                       .message = "wrong API key: send it as 'Authorization: Bearer KEY'",
+                       .code = "invalid_api_key"}));
+  }
+  const bool names_model = request.path.starts_with("/v1/models/");
+  const std::string_view path = names_model ? kModels : std::string_view(request.path);
+  for (const Route& route : Routes()) {
+    if (route.path != path) continue;
+    const bool gets = request.method == "GET" || request.method == "HEAD";
+    if (route.prepare == nullptr && gets) return reply->Send(Get(request.path));
+    if (route.prepare != nullptr && request.method == "POST") {
+      return Prepare(route, std::move(request.body), std::move(reply));
+    }
+    const std::string_view allowed = route.prepare == nullptr ? "GET, HEAD" : "POST";
+    HttpResponse response =
+        ErrorResponse({.status = 405, .message = fmt::format("{} takes {} only", path, allowed)});
+    response.headers.emplace_back("Allow", allowed);
+    return reply->Send(std::move(response));
+  }
+  reply->Send(
+      ErrorResponse({.status = 404, .message = fmt::format("no such path: {}", Quote(path))}));
+}
+
+HttpResponse Api::Get(const std::string& path) const {
+  return path == "/health" ? Health() : Models(path);
+}
+
+HttpResponse Api::Health() const {
+  if (draining_) return ShuttingDown();
+  const AsyncLlm::Load load = llm_.load();
+  return {.body =
+              DumpJson({{"status", "ok"}, {"running", load.running}, {"waiting", load.waiting}})};
+}
+
+Json Api::ModelJson(const std::string& name) const {
+  return {{"id", name},
+          {"object", "model"},
+          {"created", started_},
+          {"owned_by", "hunch"},
+          {"max_model_len", llm_.llm().max_model_len()}};
+}
+
+HttpResponse Api::Models(const std::string& path) const {
+  if (path != kModels) {
+    const std::string name = PercentDecode(std::string_view(path).substr(kModels.size() + 1));
+    if (name.empty()) return ErrorResponse({.status = 404, .message = "name a model"});
+    if (const auto error = CheckModel(options_.model_names, name)) return ErrorResponse(*error);
+    return {.body = DumpJson(ModelJson(name))};
+  }
+  Json list = Json::array();
+  for (const std::string& name : options_.model_names) list.push_back(ModelJson(name));
+  return {.body = DumpJson({{"object", "list"}, {"data", std::move(list)}})};
+}
+
+void Api::Prepare(const Route& route, std::string body, std::shared_ptr<Reply> reply) {
+  if (draining_) return reply->Send(ShuttingDown());
+  // The reply goes to the worker and back as a whole, so that it never ends there.
+  worker_.Post(
+      [this, prepare = route.prepare, body = std::move(body), reply = std::move(reply)]() mutable {
+        const auto prepared = std::make_shared<Prepared>((preparer_.*prepare)(body));
+        Reply& to = *reply;
+        to.Post([this, prepared, reply = std::move(reply)] { Begin(std::move(*prepared), reply); });
+      });
+}
+
+void Api::Begin(Prepared prepared, std::shared_ptr<Reply> reply) {
+  if (auto* response = std::get_if<HttpResponse>(&prepared)) {
+    return reply->Send(std::move(*response));
+  }
+  if (draining_) return reply->Send(ShuttingDown());
+  auto& answer = std::get<PreparedAnswer>(prepared);
+  std::make_shared<Answer>(llm_, answer.options, std::move(answer.format), std::move(reply))
+      ->Begin(std::move(answer.requests));
+}
+
+}  // namespace hunch

@@ -1,0 +1,109 @@
+// The object text_completion, whole and in a stream.
+#include <map>
+
+#include "base/utf8.h"
+#include "server/answer_format.h"
+
+namespace hunch {
+namespace {
+
+int64_t Characters(std::string_view text) {
+  int64_t count = 0;
+  for (size_t position = 0; position < text.size(); ++count) {
+    position += DecodeUtf8(text, position).length;
+  }
+  return count;
+}
+
+class CompletionFormat : public AnswerFormat {
+ public:
+  CompletionFormat(AnswerHead head, const Tokenizer& tokenizer, bool logprobs,
+                   std::vector<std::string> echoes)
+      : AnswerFormat(std::move(head)),
+        tokenizer_(tokenizer),
+        logprobs_(logprobs),
+        echoes_(std::move(echoes)) {}
+
+  Json Whole(const std::vector<ChoiceOutput>& outputs) const override {
+    Json choices = Json::array();
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const RequestOutput& output = outputs[i].output;
+      int64_t offset = 0;
+      choices.push_back(Choice(static_cast<int>(i), Echo(i) + output.text,
+                               LogprobsJson(outputs[i].logprobs, offset),
+                               FinishReasonName(output.finish_reason)));
+    }
+    return Chunk(std::move(choices));
+  }
+  Json First(int choice) override {
+    if (echoes_.empty()) return nullptr;
+    return One(Choice(choice, Echo(static_cast<size_t>(choice)), nullptr, nullptr));
+  }
+  Json Delta(int choice, const TextDelta& delta) override {
+    std::vector<TokenChoice> tokens;
+    if (delta.choice) tokens.push_back(*delta.choice);
+    return One(Choice(choice, delta.text, LogprobsJson(tokens, offsets_[choice]), nullptr));
+  }
+  Json Last(int choice, FinishReason reason) override {
+    return One(Choice(choice, "", nullptr, FinishReasonName(reason)));
+  }
+
+ private:
+  Json Chunk(Json choices) const override { return Object("text_completion", std::move(choices)); }
+  Json One(Json choice) const {
+    Json choices = Json::array();
+    choices.push_back(std::move(choice));
+    return Chunk(std::move(choices));
+  }
+  static Json Choice(int index, std::string_view text, Json logprobs, Json finish_reason) {
+    return {{"index", index},
+            {"text", text},
+            {"logprobs", std::move(logprobs)},
+            {"finish_reason", std::move(finish_reason)}};
+  }
+  std::string Echo(size_t choice) const { return echoes_.empty() ? "" : echoes_[choice]; }
+
+  // `offset`: characters of the choice's text before these tokens; moved past them.
+  Json LogprobsJson(const std::vector<TokenChoice>& tokens, int64_t& offset) const {
+    if (!logprobs_) return nullptr;
+    Json json = {{"text_offset", Json::array()},
+                 {"token_logprobs", Json::array()},
+                 {"tokens", Json::array()},
+                 {"top_logprobs", Json::array()}};
+    for (const TokenChoice& choice : tokens) {
+      // As valid UTF-8, since one of its uses here is as a key.
+      const std::string text = Text(choice.token);
+      json["text_offset"].push_back(offset);
+      json["token_logprobs"].push_back(JsonLogprob(choice.logprob));
+      json["tokens"].push_back(text);
+      Json top = Json::object();
+      for (const TokenLogprob& other : choice.top) {
+        top[Text(other.token)] = JsonLogprob(other.logprob);
+      }
+      top[text] = JsonLogprob(choice.logprob);
+      json["top_logprobs"].push_back(std::move(top));
+      offset += Characters(text);
+    }
+    return json;
+  }
+  std::string Text(TokenId token) const {
+    StreamDecoder decoder;
+    std::string text = decoder.Push(tokenizer_.TokenBytes(token));
+    return text + decoder.Flush();
+  }
+
+  const Tokenizer& tokenizer_;
+  bool logprobs_;
+  std::vector<std::string> echoes_;
+  std::map<int, int64_t> offsets_;  // of a stream, by choice
+};
+
+}  // namespace
+
+std::unique_ptr<AnswerFormat> MakeCompletionFormat(AnswerHead head, const Tokenizer& tokenizer,
+                                                   bool logprobs, std::vector<std::string> echoes) {
+  return std::make_unique<CompletionFormat>(std::move(head), tokenizer, logprobs,
+                                            std::move(echoes));
+}
+
+}  // namespace hunch

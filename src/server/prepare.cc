@@ -1,0 +1,165 @@
+#include "server/prepare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/utf8.h"
+#include "server/chat_request.h"
+#include "server/json_body.h"
+
+namespace hunch {
+namespace {
+
+HttpResponse Answered(const Json& json) { return {.body = DumpJson(json)}; }
+
+HttpResponse Bad(const Error& error) { return ErrorResponse({.message = error.message}); }
+
+std::string TokenText(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens) {
+  StreamDecoder decoder;
+  std::string text;
+  for (const TokenId token : tokens) text += decoder.Push(tokenizer.TokenBytes(token));
+  return text + decoder.Flush();
+}
+
+}  // namespace
+
+std::optional<ApiError> CheckModel(const std::vector<std::string>& names, const std::string& name) {
+  if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) return {};
+  return ApiError{.status = 404,
+                  .message = fmt::format("the model {} does not exist: use {}", Quote(name),
+                                         fmt::join(names, " or ")),
+                  .param = "model",
+                  .code = "model_not_found"};
+}
+
+std::optional<ApiError> Preparer::CheckModelAndRoom(const GenerationFields& common,
+                                                    size_t prompts) const {
+  if (auto error = CheckModel(options_.model_names, common.model)) return error;
+  const size_t sequences = prompts * static_cast<size_t>(common.n);
+  if (sequences <= static_cast<size_t>(llm_.room())) return {};
+  return ApiError{.message = fmt::format("{} sequences are asked for at once, and at most {} fit: "
+                                         "ask for fewer",
+                                         sequences, llm_.room()),
+                  .param = "n"};
+}
+
+AnswerHead Preparer::MakeHead(std::string_view prefix, const GenerationFields& common) {
+  const auto draw = [this] { return uint64_t{random_()} << 32 | random_(); };
+  // A seed that was drawn is read back by programs whose numbers are doubles.
+  const uint64_t drawn = draw() >> 11;
+  return {.id = fmt::format("{}-{:016x}{:08x}", prefix, draw(), static_cast<uint32_t>(draw())),
+          .created = std::time(nullptr),
+          .model = common.model.empty() ? options_.model_names.front() : common.model,
+          .fingerprint = options_.fingerprint,
+          .seed = common.seed.value_or(drawn)};
+}
+
+Status Preparer::AddChoices(const std::vector<TokenId>& prompt, const GenerationFields& common,
+                            uint64_t seed, std::vector<TextRequest>& out) const {
+  TextRequest request = {prompt, common.sampling, common.SpeculationOver(options_.speculation)};
+  request.params.seed = seed;
+  HUNCH_RETURN_IF_ERROR(llm_.llm().Check(request));
+  for (int choice = 0; choice < common.n; ++choice) {
+    request.params.choice = static_cast<uint32_t>(choice);
+    out.push_back(request);
+  }
+  return Ok{};
+}
+
+Prepared Preparer::Chat(const std::string& body) {
+  const Result<Json> json = ParseBody(body);
+  if (!json.ok()) return Bad(json.error());
+  ChatRequest chat;
+  if (const auto error = ReadChatRequest(*json, chat)) return ErrorResponse(*error);
+  if (const auto error = CheckModelAndRoom(chat.common, 1)) return ErrorResponse(*error);
+  const Result<std::vector<TokenId>> prompt = llm_.llm().EncodeChat(chat.messages);
+  if (!prompt.ok()) return ErrorResponse(ApiErrorOf(prompt.error(), "messages"));
+  AnswerHead head = MakeHead("chatcmpl", chat.common);
+  PreparedAnswer answer;
+  const Status added = AddChoices(*prompt, chat.common, head.seed, answer.requests);
+  if (!added.ok()) return ErrorResponse(ApiErrorOf(added.error(), "messages"));
+  answer.options = {chat.common.n, chat.common.stream, chat.common.include_usage};
+  answer.format = MakeChatFormat(std::move(head), llm_.llm().tokenizer(), chat.logprobs);
+  return answer;
+}
+
+Result<std::vector<TokenId>> Preparer::EncodePrompt(const PromptText& prompt) const {
+  if (const auto* text = std::get_if<std::string>(&prompt)) return llm_.llm().EncodeRaw(*text);
+  return std::get<std::vector<TokenId>>(prompt);
+}
+
+Prepared Preparer::Completions(const std::string& body) {
+  const Result<Json> json = ParseBody(body);
+  if (!json.ok()) return Bad(json.error());
+  CompletionRequest completion;
+  if (const auto error = ReadCompletionRequest(*json, completion)) return ErrorResponse(*error);
+  const GenerationFields& common = completion.common;
+  if (const auto error = CheckModelAndRoom(common, completion.prompts.size())) {
+    return ErrorResponse(*error);
+  }
+  AnswerHead head = MakeHead("cmpl", common);
+  const Tokenizer& tokenizer = llm_.llm().tokenizer();
+  PreparedAnswer answer;
+  std::vector<std::string> echoes;
+  for (const PromptText& text : completion.prompts) {
+    const Result<std::vector<TokenId>> prompt = EncodePrompt(text);
+    if (!prompt.ok()) return ErrorResponse(ApiErrorOf(prompt.error(), "prompt"));
+    const Status added = AddChoices(*prompt, common, head.seed, answer.requests);
+    if (!added.ok()) return ErrorResponse(ApiErrorOf(added.error(), "prompt"));
+    if (!completion.echo) continue;
+    const auto* words = std::get_if<std::string>(&text);
+    echoes.resize(answer.requests.size(), words ? *words : TokenText(tokenizer, *prompt));
+  }
+  answer.options = {common.n, common.stream, common.include_usage};
+  answer.format =
+      MakeCompletionFormat(std::move(head), tokenizer, completion.logprobs >= 0, std::move(echoes));
+  return answer;
+}
+
+Prepared Preparer::Tokenize(const std::string& body) {
+  const Result<Json> json = ParseBody(body);
+  if (!json.ok()) return Bad(json.error());
+  TokenizeRequest wanted;
+  if (const auto error = ReadTokenizeRequest(*json, wanted)) return ErrorResponse(*error);
+  if (const auto error = CheckModel(options_.model_names, wanted.model)) {
+    return ErrorResponse(*error);
+  }
+  const Llm& llm = llm_.llm();
+  const Result<std::vector<TokenId>> tokens = [&]() -> Result<std::vector<TokenId>> {
+    if (!wanted.prompt) return llm.EncodeChat(wanted.messages);
+    if (wanted.add_special_tokens) return llm.EncodeRaw(*wanted.prompt);
+    return llm.tokenizer().Encode(*wanted.prompt, /*parse_special=*/true);
+  }();
+  if (!tokens.ok()) return ErrorResponse(ApiErrorOf(tokens.error(), "messages"));
+  Json answer = {
+      {"count", tokens->size()}, {"max_model_len", llm.max_model_len()}, {"tokens", *tokens}};
+  if (wanted.return_token_strs) {
+    answer["token_strs"] = Json::array();
+    for (const TokenId token : *tokens) {
+      answer["token_strs"].push_back(llm.tokenizer().TokenBytes(token));
+    }
+  }
+  return Answered(answer);
+}
+
+Prepared Preparer::Detokenize(const std::string& body) {
+  const Result<Json> json = ParseBody(body);
+  if (!json.ok()) return Bad(json.error());
+  DetokenizeRequest wanted;
+  if (const auto error = ReadDetokenizeRequest(*json, wanted)) return ErrorResponse(*error);
+  if (const auto error = CheckModel(options_.model_names, wanted.model)) {
+    return ErrorResponse(*error);
+  }
+  const Tokenizer& tokenizer = llm_.llm().tokenizer();
+  for (const TokenId token : wanted.tokens) {
+    if (token < tokenizer.vocab_size()) continue;
+    return ErrorResponse({.message = fmt::format("token {} is outside the vocabulary of {}", token,
+                                                 tokenizer.vocab_size()),
+                          .param = "tokens"});
+  }
+  return Answered({{"prompt", TokenText(tokenizer, wanted.tokens)}});
+}
+
+}  // namespace hunch

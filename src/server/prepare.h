@@ -1,0 +1,66 @@
+// From the body of a POST to what answers it: JSON to types, text to tokens, everything checked. It
+// may take a while for a long text, so it is not done on the I/O thread. Not thread safe.
+#ifndef HUNCH_SERVER_PREPARE_H_
+#define HUNCH_SERVER_PREPARE_H_
+
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/answer.h"
+#include "server/api_error.h"
+#include "server/completion_request.h"
+#include "server/generation_fields.h"
+#include "session/async_llm.h"
+
+namespace hunch {
+
+struct ApiOptions {
+  std::vector<std::string> model_names;  // at least one; answers carry the first
+  std::string api_key;                   // "": everybody may ask
+  SpeculativeConfig speculation;         // of requests that say nothing else
+  std::string fingerprint;
+};
+
+// 404 if it is not one of `names`; "" means the first.
+std::optional<ApiError> CheckModel(const std::vector<std::string>& names, const std::string& name);
+
+// Sequences to run, and how their text is written.
+struct PreparedAnswer {
+  AnswerOptions options;
+  std::unique_ptr<AnswerFormat> format;
+  std::vector<TextRequest> requests;
+};
+using Prepared = std::variant<HttpResponse, PreparedAnswer>;
+
+class Preparer {
+ public:
+  // Both must outlive it. Of `llm` it uses what any thread may.
+  Preparer(const AsyncLlm& llm, const ApiOptions& options) : llm_(llm), options_(options) {}
+
+  Prepared Chat(const std::string& body);
+  Prepared Completions(const std::string& body);
+  Prepared Tokenize(const std::string& body);
+  Prepared Detokenize(const std::string& body);
+
+ private:
+  // The errors of all routes: of the model's name, and of more sequences than a queue in any state
+  // could hold.
+  std::optional<ApiError> CheckModelAndRoom(const GenerationFields& common, size_t prompts) const;
+  AnswerHead MakeHead(std::string_view prefix, const GenerationFields& common);
+  // The requests of one prompt's n choices. Errors: those of Llm::Check, before any is made.
+  Status AddChoices(const std::vector<TokenId>& prompt, const GenerationFields& common,
+                    uint64_t seed, std::vector<TextRequest>& out) const;
+  Result<std::vector<TokenId>> EncodePrompt(const PromptText& prompt) const;
+
+  const AsyncLlm& llm_;
+  const ApiOptions& options_;
+  std::random_device random_;
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_SERVER_PREPARE_H_

@@ -1,0 +1,172 @@
+#include "session/async_llm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace hunch {
+
+struct AsyncLlm::Job {
+  Ticket ticket = 0;
+  AsyncRequest own;
+  RequestId id = 0;              // once it runs
+  std::vector<TextDelta> fresh;  // of the current step
+  std::optional<Result<RequestOutput>> result;
+};
+
+AsyncLlm::AsyncLlm(std::unique_ptr<Llm> llm, const AsyncOptions& options)
+    : options_(options), llm_(std::move(llm)), thread_([this] { Run(); }) {}
+
+AsyncLlm::~AsyncLlm() { Stop(); }
+
+Result<std::vector<AsyncLlm::Ticket>> AsyncLlm::Submit(std::vector<AsyncRequest> requests) {
+  for (const AsyncRequest& request : requests) {
+    HUNCH_RETURN_IF_ERROR(llm_->Check(request.request));
+  }
+  std::vector<Ticket> tickets;
+  std::lock_guard lock(mutex_);
+  if (draining_ || stopping_) {
+    return Error{ErrorCode::kUnsupported, "the server is shutting down"};
+  }
+  const size_t most = static_cast<size_t>(room());
+  if (requests.size() > most) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} sequences are asked for at once, and at most {} fit: ask for fewer",
+                    requests.size(), most)};
+  }
+  if (running_count_ + waiting_.size() + requests.size() > most) {
+    return Error{ErrorCode::kResourceExhausted,
+                 fmt::format("{} requests run and {} wait, which leaves no room: try again later",
+                             running_count_, waiting_.size())};
+  }
+  for (AsyncRequest& request : requests) {
+    auto job = std::make_shared<Job>();
+    job->ticket = next_ticket_++;
+    job->own = std::move(request);
+    tickets.push_back(job->ticket);
+    waiting_.push_back(std::move(job));
+  }
+  work_.notify_one();
+  return tickets;
+}
+
+void AsyncLlm::Cancel(Ticket ticket) {
+  std::lock_guard lock(mutex_);
+  cancelled_.push_back(ticket);
+  work_.notify_one();
+}
+
+bool AsyncLlm::Drain(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  draining_ = true;
+  return over_.wait_for(lock, patience, [this] { return running_count_ == 0 && waiting_.empty(); });
+}
+
+void AsyncLlm::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    work_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+AsyncLlm::Load AsyncLlm::load() const {
+  std::lock_guard lock(mutex_);
+  return {running_count_, static_cast<int>(waiting_.size())};
+}
+
+void AsyncLlm::Run() {
+  std::vector<std::shared_ptr<Job>> admitted, dropped;
+  while (WaitForWork(admitted, dropped)) {
+    for (const auto& job : dropped) {
+      RequestOutput nothing;
+      nothing.finish_reason = FinishReason::kCancelled;
+      job->own.on_done(std::move(nothing));
+    }
+    for (const auto& job : admitted) Begin(job);
+    llm_->Step();
+    HandOver();
+    // Not to be held while the thread is parked.
+    admitted.clear();
+    dropped.clear();
+  }
+}
+
+// Parks until there is something to do. Moves what may run into `admitted`, what was cancelled
+// before it ran into `dropped`, and tells the model of the other cancellations. False: it is over.
+bool AsyncLlm::WaitForWork(std::vector<std::shared_ptr<Job>>& admitted,
+                           std::vector<std::shared_ptr<Job>>& dropped) {
+  std::unique_lock lock(mutex_);
+  work_.wait(lock, [this] {
+    return stopping_ || !running_.empty() || !waiting_.empty() || !cancelled_.empty();
+  });
+  if (stopping_) {
+    if (running_.empty() && waiting_.empty()) return false;
+    for (const auto& job : waiting_) dropped.push_back(job);
+    waiting_.clear();
+    for (const auto& job : running_) llm_->Cancel(job->id);
+  }
+  TakeCancelled(dropped);
+  while (!waiting_.empty() && running_count_ < options_.max_num_seqs) {
+    admitted.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+    ++running_count_;
+  }
+  if (running_count_ == 0 && waiting_.empty()) over_.notify_all();
+  return true;
+}
+
+void AsyncLlm::TakeCancelled(std::vector<std::shared_ptr<Job>>& dropped) {
+  for (const Ticket ticket : cancelled_) {
+    const auto named = [&](const std::shared_ptr<Job>& job) { return job->ticket == ticket; };
+    if (const auto it = std::find_if(waiting_.begin(), waiting_.end(), named);
+        it != waiting_.end()) {
+      dropped.push_back(*it);
+      waiting_.erase(it);
+    } else if (const auto at = std::find_if(running_.begin(), running_.end(), named);
+               at != running_.end()) {
+      llm_->Cancel((*at)->id);
+    }
+  }
+  cancelled_.clear();
+}
+
+void AsyncLlm::Begin(const std::shared_ptr<Job>& job) {
+  OnText on_text;
+  if (job->own.on_text) {
+    on_text = [job = job.get()](const TextDelta& delta) {
+      if (!delta.text.empty() || delta.choice) job->fresh.push_back(delta);
+      return true;
+    };
+  }
+  const auto on_done = [job = job.get()](RequestOutput output) { job->result = std::move(output); };
+  const Result<RequestId> id = llm_->Start(std::move(job->own.request), on_text, on_done);
+  if (id.ok()) {
+    job->id = *id;
+  } else {
+    job->result = id.error();
+  }
+  running_.push_back(job);
+}
+
+// Gives everybody what the step brought.
+void AsyncLlm::HandOver() {
+  int over = 0;
+  for (const auto& job : running_) {
+    if (!job->fresh.empty()) job->own.on_text(std::exchange(job->fresh, {}));
+    if (!job->result) continue;
+    job->own.on_done(std::move(*job->result));
+    ++over;
+  }
+  if (over == 0) return;
+  std::erase_if(running_, [](const std::shared_ptr<Job>& job) { return job->result.has_value(); });
+  std::lock_guard lock(mutex_);
+  running_count_ -= over;
+  if (running_count_ == 0 && waiting_.empty()) over_.notify_all();
+}
+
+}  // namespace hunch

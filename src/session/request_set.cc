@@ -1,0 +1,97 @@
+#include "session/request_set.h"
+
+#include <utility>
+
+#include "session/text_side.h"
+
+namespace hunch {
+namespace {
+
+SpeculationStats StatsOf(const DraftMethod& method, const EngineStats& stats) {
+  return {.method = method,
+          .drafts = stats.drafts,
+          .draft_tokens = stats.draft_tokens,
+          .accepted_tokens = stats.accepted_tokens,
+          .accepted_per_position = stats.accepted_per_position,
+          .places = stats.places,
+          .target_passes = stats.target_passes,
+          .decode_tokens = stats.decode_tokens,
+          .drafter_errors = stats.drafter_errors,
+          .fallbacks = stats.fallbacks,
+          .probes = stats.probes,
+          .draft_seconds = stats.draft_seconds,
+          .target_seconds = stats.target_seconds,
+          .plain_seconds = stats.plain_seconds,
+          .drafters = stats.drafters};
+}
+
+}  // namespace
+
+struct RequestSet::Running {
+  Running(const Tokenizer& tokenizer, const TextRequest& request, OnText text_to, OnDone done_to)
+      : params(request.params),
+        method(request.speculation.method),
+        on_text(std::move(text_to)),
+        on_done(std::move(done_to)),
+        text(tokenizer, params, on_text) {}
+
+  RequestOutput Finish(const EngineResult& result) {
+    RequestOutput output;
+    text.Finish(output);
+    output.prompt_tokens = static_cast<int64_t>(result.prompt_tokens);
+    output.cached_tokens = result.stats.cached_tokens;
+    output.finish_reason = result.reason;
+    output.speculation = StatsOf(method, result.stats);
+    return output;
+  }
+
+  RequestId id = 0;
+  SamplingParams params;
+  DraftMethod method;
+  OnText on_text;
+  OnDone on_done;
+  TextSide text;
+};
+
+RequestSet::RequestSet(Engine& engine, const Tokenizer& tokenizer)
+    : engine_(engine), tokenizer_(tokenizer) {}
+RequestSet::~RequestSet() = default;
+
+Result<RequestId> RequestSet::Add(TextRequest request, const DraftParts& parts, OnText on_text,
+                                  OnDone on_done) {
+  auto running =
+      std::make_unique<Running>(tokenizer_, request, std::move(on_text), std::move(on_done));
+  EngineRequest submitted;
+  HUNCH_ASSIGN_OR_RETURN(submitted.drafters, MakeDrafters(request.speculation, parts));
+  submitted.prompt = std::move(request.prompt);
+  submitted.params = std::move(request.params);
+  submitted.budget = BudgetFor(request.speculation);
+  submitted.cache_salt = std::make_shared<const std::string>(request.speculation.cache_salt);
+  submitted.filter = [text = &running->text](const CommittedToken& token) {
+    return text->OnToken(token);
+  };
+  HUNCH_ASSIGN_OR_RETURN(running->id, engine_.Submit(std::move(submitted)));
+  running_.push_back(std::move(running));
+  return running_.back()->id;
+}
+
+bool RequestSet::Step() {
+  if (running_.empty()) return false;
+  for (const auto& running : running_) {
+    if (!running->text.StillWanted()) engine_.Cancel(running->id);
+  }
+  engine_.Step();
+  for (size_t i = 0; i < running_.size();) {
+    const std::unique_ptr<EngineResult> result = engine_.Take(running_[i]->id);
+    if (result == nullptr) {
+      ++i;
+      continue;
+    }
+    const std::unique_ptr<Running> over = std::move(running_[i]);
+    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+    over->on_done(over->Finish(*result));
+  }
+  return true;
+}
+
+}  // namespace hunch

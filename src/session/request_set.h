@@ -1,0 +1,40 @@
+// RequestSet: the requests that run on one engine, each with its drafters and its text side.
+// Private to session/. Not thread safe: it belongs to the engine's thread.
+#ifndef HUNCH_SESSION_REQUEST_SET_H_
+#define HUNCH_SESSION_REQUEST_SET_H_
+
+#include <memory>
+#include <vector>
+
+#include "engine/engine.h"
+#include "session/llm.h"
+#include "session/make_drafters.h"
+#include "tokenizer/tokenizer.h"
+
+namespace hunch {
+
+class RequestSet {
+ public:
+  // Both must outlive the set.
+  RequestSet(Engine& engine, const Tokenizer& tokenizer);
+  ~RequestSet();
+
+  // Errors: those of MakeDrafters and of Engine::Submit.
+  Result<RequestId> Add(TextRequest request, const DraftParts& parts, OnText on_text,
+                        OnDone on_done);
+  // As Llm's. A request's OnDone may add others.
+  bool Step();
+  void Cancel(RequestId id) { engine_.Cancel(id); }
+  size_t size() const { return running_.size(); }
+
+ private:
+  struct Running;
+
+  Engine& engine_;
+  const Tokenizer& tokenizer_;
+  std::vector<std::unique_ptr<Running>> running_;  // in order of arrival
+};
+
+}  // namespace hunch
+
+#endif  // HUNCH_SESSION_REQUEST_SET_H_
