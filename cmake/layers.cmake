@@ -5,7 +5,7 @@
 set(HUNCH_EXTERNAL_base Threads::Threads spdlog::spdlog)
 set(HUNCH_EXTERNAL_tokenizer PkgConfig::UTF8PROC)
 set(HUNCH_EXTERNAL_chat nlohmann_json::nlohmann_json)
-set(HUNCH_EXTERNAL_server Boost::headers)
+set(HUNCH_EXTERNAL_server Boost::headers prometheus-cpp::core)
 set(HUNCH_EXTERNAL_apps nlohmann_json::nlohmann_json)
 
 function(hunch_set_isa_flags sources)

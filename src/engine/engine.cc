@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/stopwatch.h"
 #include "sampling/top_tokens.h"
@@ -36,6 +37,7 @@ struct Engine::Active {
   RatioNoise noise;                      // of the rules ratio and block
   std::optional<Speculator> speculator;  // none: plain decoding
   int tokens_left = 0;
+  bool looked_up = false;  // in the prefix cache, since it last had no KV
   FinishReason reason = FinishReason::kNone;
   EngineStats stats;
 };
@@ -124,8 +126,13 @@ void Engine::PickRunning() {
   }
   running_.resize(Admit(needs_, pool_.free_blocks(), options_.max_num_seqs));
   for (Active* sequence : running_) {
+    if (sequence->table.committed() > 0) continue;
+    if (!std::exchange(sequence->looked_up, true)) {
+      totals_.cache_queries += static_cast<int64_t>(sequence->tokens.size());
+    }
     const int found = sequence->table.Adopt(sequence->tokens, sequence->request.cache_salt);
     if (sequence->output_tokens() == 0) sequence->stats.cached_tokens += found;
+    totals_.cache_hits += found;
   }
 }
 
@@ -149,6 +156,7 @@ bool Engine::Step() {
     Preempt();
     return true;
   }
+  ++totals_.steps;
   const Stopwatch watch;
   Logits logits = target_.Forward(batch_);
   const double seconds = watch.Seconds();
@@ -234,6 +242,8 @@ void Engine::Preempt() {
   for (auto it = active_.rbegin(); it != active_.rend(); ++it) {
     if ((*it)->table.blocks().empty()) continue;
     (*it)->table.Clear();
+    (*it)->looked_up = false;
+    ++totals_.preemptions;
     return;
   }
   HUNCH_CHECK(false) << "no sequence fits into " << pool_.capacity() << " KV blocks";
@@ -286,11 +296,16 @@ void Engine::Accept(Work& work, const LogitsRows& rows) {
 void Engine::Count(const Work& work, size_t committed, double pass_seconds) {
   EngineStats& stats = work.sequence->stats;
   const bool first_token = work.sequence->output_tokens() == static_cast<int>(committed);
-  if (!first_token) {
+  totals_.generation_tokens += static_cast<int64_t>(committed);
+  if (first_token) {
+    totals_.prompt_tokens += static_cast<int64_t>(work.sequence->request.prompt.size());
+  } else {
     ++stats.target_passes;
     stats.decode_tokens += committed;
     stats.target_seconds += pass_seconds;
     stats.plain_seconds += committed * budget_.PassSeconds(1);
+    totals_.target_seconds += pass_seconds;
+    totals_.plain_seconds += committed * budget_.PassSeconds(1);
   }
   if (work.tree.empty()) return;
   const std::vector<int32_t>& path = work.verdict.path;
@@ -301,6 +316,12 @@ void Engine::Count(const Work& work, size_t committed, double pass_seconds) {
   if (positions.size() < path.size()) positions.resize(path.size());
   for (size_t depth = 0; depth < path.size(); ++depth) ++positions[depth];
   places_.Count(work.tree, path, stats.places);
+  ++totals_.drafts;
+  totals_.draft_tokens += work.tree.size();
+  totals_.accepted_tokens += static_cast<int64_t>(path.size());
+  for (size_t depth = 0; depth < path.size(); ++depth) {
+    ++totals_.accepted_per_position[std::min<size_t>(depth, EngineTotals::kDepths - 1)];
+  }
 }
 
 // Tells the drafters and the budget what became of the step.
@@ -330,9 +351,12 @@ void Engine::RetireDrafters(Active& sequence) {
   for (const DrafterStats& drafter : sequence.speculator->stats()) {
     stats.drafter_errors += drafter.failures;
     stats.draft_seconds += drafter.seconds;
+    totals_.drafter_errors += drafter.failures;
+    totals_.draft_seconds += drafter.seconds;
     stats.drafters.push_back(drafter);
   }
   stats.fallbacks += sequence.speculator->budget().fallbacks();
+  totals_.fallbacks += sequence.speculator->budget().fallbacks();
   stats.probes += sequence.speculator->budget().probes();
   sequence.speculator.reset();
 }

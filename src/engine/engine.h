@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "draft/drafter.h"
 #include "engine/count_places.h"
+#include "engine/engine_totals.h"
 #include "engine/speculator.h"
 #include "engine/step_proposer.h"
 #include "hunch/sampling_params.h"
@@ -114,6 +115,7 @@ class Engine {
 
   const Budget& budget() const { return budget_; }
   const BlockPool& pool() const { return pool_; }
+  const EngineTotals& totals() const { return totals_; }
 
  private:
   struct Active;
@@ -152,6 +154,7 @@ class Engine {
   std::vector<SequenceRows> batch_;  // of those that found room
   std::vector<Work*> taking_part_;   // [batch_]
   int rows_ = 0;                     // of the pass
+  EngineTotals totals_;
   RatioAcceptor ratio_;
   PlaceCounter places_;
   std::vector<TokenId> top_;  // [rows of a sequence][its top_wanted]

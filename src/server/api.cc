@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "server/http_text.h"
+#include "server/metrics_text.h"
 
 namespace hunch {
 namespace {
@@ -37,6 +38,7 @@ struct Api::Route {
 const std::vector<Api::Route>& Api::Routes() {
   static const std::vector<Route> routes = {
       {"/health", nullptr},
+      {"/metrics", nullptr},
       {kModels, nullptr},
       {"/v1/chat/completions", &Preparer::Chat},
       {"/v1/completions", &Preparer::Completions},
@@ -57,7 +59,9 @@ HttpResponse Api::Refuse(int status, std::string_view message) {
 }
 
 bool Api::Allowed(const HttpRequest& request) const {
-  if (options_.api_key.empty() || request.path == "/health") return true;
+  // What watches the server need not speak for it.
+  const bool watches = request.path == "/health" || request.path == "/metrics";
+  if (options_.api_key.empty() || watches) return true;
   constexpr std::string_view kScheme = "Bearer ";
   return request.authorization.starts_with(kScheme) &&
          SameSecret(std::string_view(request.authorization).substr(kScheme.size()),
@@ -91,7 +95,12 @@ void Api::Handle(HttpRequest request, std::shared_ptr<Reply> reply) {
 }
 
 HttpResponse Api::Get(const std::string& path) const {
-  return path == "/health" ? Health() : Models(path);
+  if (path == "/health") return Health();
+  if (path == "/metrics") {
+    return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+            .body = MetricsText(llm_.stats(), options_.model_names.front())};
+  }
+  return Models(path);
 }
 
 HttpResponse Api::Health() const {

@@ -6,10 +6,14 @@
 #include <optional>
 #include <utility>
 
+#include "base/stopwatch.h"
+
 namespace hunch {
 
 struct AsyncLlm::Job {
   Ticket ticket = 0;
+  Stopwatch since_submission;
+  double queue_seconds = 0;  // once it runs
   AsyncRequest own;
   RequestId id = 0;              // once it runs
   std::vector<TextDelta> fresh;  // of the current step
@@ -74,6 +78,14 @@ void AsyncLlm::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+ServeStats AsyncLlm::stats() const {
+  std::lock_guard lock(mutex_);
+  ServeStats stats = published_;
+  stats.running = running_count_;
+  stats.waiting = static_cast<int>(waiting_.size());
+  return stats;
+}
+
 AsyncLlm::Load AsyncLlm::load() const {
   std::lock_guard lock(mutex_);
   return {running_count_, static_cast<int>(waiting_.size())};
@@ -85,6 +97,7 @@ void AsyncLlm::Run() {
     for (const auto& job : dropped) {
       RequestOutput nothing;
       nothing.finish_reason = FinishReason::kCancelled;
+      stats_.Count(nothing, job->since_submission.Seconds());
       job->own.on_done(std::move(nothing));
     }
     for (const auto& job : admitted) Begin(job);
@@ -150,6 +163,7 @@ void AsyncLlm::Begin(const std::shared_ptr<Job>& job) {
   } else {
     job->result = id.error();
   }
+  job->queue_seconds = job->since_submission.Seconds();
   running_.push_back(job);
 }
 
@@ -159,12 +173,15 @@ void AsyncLlm::HandOver() {
   for (const auto& job : running_) {
     if (!job->fresh.empty()) job->own.on_text(std::exchange(job->fresh, {}));
     if (!job->result) continue;
+    if (job->result->ok()) stats_.Count(job->result->value(), job->queue_seconds);
     job->own.on_done(std::move(*job->result));
     ++over;
   }
-  if (over == 0) return;
   std::erase_if(running_, [](const std::shared_ptr<Job>& job) { return job->result.has_value(); });
+  stats_.engine = llm_->totals();
+  stats_.kv_usage = llm_->kv_usage();
   std::lock_guard lock(mutex_);
+  published_ = stats_;
   running_count_ -= over;
   if (running_count_ == 0 && waiting_.empty()) over_.notify_all();
 }

@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "session/llm.h"
+#include "session/serve_stats.h"
 
 namespace hunch {
 
@@ -61,6 +62,8 @@ class AsyncLlm {
   void Stop();
 
   Load load() const;
+  // As of the end of the last step.
+  ServeStats stats() const;
   // The most requests that may be here at once.
   int room() const { return options_.max_num_seqs + options_.max_queued; }
   // For what any thread may call.
@@ -87,9 +90,11 @@ class AsyncLlm {
   int running_count_ = 0;
   bool draining_ = false, stopping_ = false;
   Ticket next_ticket_ = 1;
+  ServeStats published_;
 
   // Of the engine's thread.
   std::vector<std::shared_ptr<Job>> running_;  // in order of arrival
+  ServeStats stats_;
 
   std::thread thread_;  // last: it uses all of the above
 };

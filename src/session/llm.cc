@@ -39,6 +39,11 @@ class LoadedLlm : public Llm {
   int threads() const override { return pool_.size(); }
   double load_seconds() const override { return load_seconds_; }
   std::vector<PassTime> pass_times() const override;
+  const EngineTotals& totals() const override { return engine_->totals(); }
+  double kv_usage() const override {
+    const BlockPool& pool = engine_->pool();
+    return 1 - static_cast<double>(pool.free_blocks()) / pool.capacity();
+  }
 
  private:
   Status LoadTemplate();

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/engine_totals.h"
 #include "hunch/sampling_params.h"
 #include "kernels/ops.h"
 #include "sched/cost_curve.h"
@@ -221,6 +222,10 @@ class Llm {
   // What a pass of 1 to kMostPassTimes rows takes, as far as it is known by now, with ascending
   // rows.
   virtual std::vector<PassTime> pass_times() const = 0;
+  // What was done since it was loaded, and the share of the KV blocks that sequences hold now. On
+  // the thread that steps.
+  virtual const EngineTotals& totals() const = 0;
+  virtual double kv_usage() const = 0;
   static constexpr int kMostPassTimes = 64;
 };
 

@@ -303,5 +303,17 @@ TEST_F(ApiTest, WhileDrainingNothingNewIsTaken) {
   ExpectError(*Ask("POST", "/v1/completions", R"({"prompt": "a"})"), 503, nullptr, "shutting_down");
 }
 
+TEST_F(ApiTest, MetricsNeedNoKeyAndCountWhatWasAsked) {
+  options_.api_key = "secret";
+  script_.totals.generation_tokens = 7;
+  const auto answer = Ask("POST", "/v1/completions", R"({"prompt": "Hi"})", "Bearer secret");
+  answer->Pump();
+  llm_->Drain(1000ms);
+  const std::string text = Ask("GET", "/metrics")->sent->body;
+  EXPECT_THAT(text, HasSubstr("vllm:generation_tokens_total{model_name=\"fake\"} 7\n"));
+  EXPECT_THAT(text, HasSubstr("vllm:request_prompt_tokens_count{model_name=\"fake\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("vllm:kv_cache_usage_perc{model_name=\"fake\"} 0.25\n"));
+}
+
 }  // namespace
 }  // namespace hunch

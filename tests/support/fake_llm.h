@@ -56,6 +56,7 @@ struct FakeLlmScript {
   std::optional<Error> swap_error;
   std::optional<Error> start_error;  // of Start
   int max_model_len = 1000;
+  EngineTotals totals;
   std::vector<PassTime> pass_times = {{1, 0.125}, {2, 0.15}, {4, 0.2}, {8, 0.4}, {64, 3.2}};
   // Called before each token; what a test does in the middle of an answer.
   std::function<void(size_t position)> before_token;
@@ -92,6 +93,8 @@ class FakeLlm : public Llm {
   int threads() const override { return 2; }
   double load_seconds() const override { return 0.25; }
   std::vector<PassTime> pass_times() const override { return script_.pass_times; }
+  const EngineTotals& totals() const override { return script_.totals; }
+  double kv_usage() const override { return 0.25; }
 
  private:
   // A request that runs.
