@@ -114,6 +114,12 @@ void DraftModel::KeepAccepted() {
   row_nodes_.clear();
 }
 
+int DraftModel::unread(std::span<const TokenId> committed) const {
+  const auto read =
+      read_.empty() ? table_.Known(committed, options_.cache_salt) : static_cast<int>(read_.size());
+  return static_cast<int>(committed.size()) - read;
+}
+
 int DraftModel::wanted_rows() const {
   switch (phase_) {
     case Phase::kReads:

@@ -51,6 +51,7 @@ class DraftModel : public ModelDrafter {
   Target& model() override { return model_; }
   Status Begin(std::span<const TokenId> committed, const ProposeLimits& limits,
                DraftTree& tree) override;
+  int unread(std::span<const TokenId> committed) const override;
   int wanted_rows() const override;
   Result<int> LayRows(int max_rows, int max_logit_rows, SequenceRows& rows) override;
   void Take(const Logits& logits) override;

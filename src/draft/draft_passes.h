@@ -30,6 +30,10 @@ class ModelDrafter : public Drafter {
                  DraftTree& tree) final;
 
   virtual Target& model() = 0;
+  // How many of the committed tokens its model would have to read before the first guess.
+  virtual int unread(std::span<const TokenId> committed) const {
+    return static_cast<int>(committed.size());
+  }
   // `committed` and `tree` (cleared first) must live until the proposal is complete.
   virtual Status Begin(std::span<const TokenId> committed, const ProposeLimits& limits,
                        DraftTree& tree) = 0;

@@ -121,8 +121,8 @@ ModelDrafter* Speculator::NextTurn() {
     ModelDrafter* const drafter = ModelAt(turn_);
     if (drafter == nullptr) continue;
     if (stats_[turn_].passes == 0) {
-      own_->ExpectStart(turn_, prompt_, static_cast<int>(committed_.size()) - prompt_,
-                        room_.max_depth + 1);
+      own_->ExpectStart(turn_, drafter->unread(committed_),
+                        static_cast<int>(committed_.size()) - prompt_, room_.max_depth + 1);
     }
     return drafter;
   }
@@ -170,9 +170,13 @@ void Speculator::Learn(const Observation& step, std::span<const TokenId> new_tok
   }
   if (own_->TakeWarning()) {
     LogWarning(fmt::format(
-        "fewer than {:.0f} % of the guesses are accepted on this text; speculation goes on only "
-        "where it pays (--acceptance-warning sets the limit, 0 turns this message off)",
-        100 * options_.acceptance_warning));
+        "fewer than {:.0f} % of the guesses are accepted on this text; {} (--acceptance-warning "
+        "sets the limit, 0 turns this message off)",
+        100 * options_.acceptance_warning,
+        options_.policy == Policy::kGoodput
+            ? "speculation goes on only where it pays"
+            : "the configured number is tried all the same: without a number, only as many are as "
+              "pay"));
   }
 }
 

@@ -38,20 +38,35 @@ void BlockPool::Give(int32_t block) {
 
 void BlockTable::Expect(int slots) { blocks_.reserve(BlocksFor(slots)); }
 
+template <typename Use>
+void BlockTable::ForEachKnown(std::span<const TokenId> tokens, const PrefixCache::Salt& salt,
+                              const Use& use) const {
+  const PrefixCache* prefixes = pool_->prefixes();
+  if (prefixes == nullptr) return;
+  PrefixCache::Id before = PrefixCache::kStart;
+  for (size_t first = 0; first + kSlotsPerBlock < tokens.size(); first += kSlotsPerBlock) {
+    const int32_t block = prefixes->Find(before, tokens.subspan(first, kSlotsPerBlock), salt);
+    if (block == PrefixCache::kNone) return;
+    before = prefixes->IdOf(block);
+    use(block, before);
+  }
+}
+
+int BlockTable::Known(std::span<const TokenId> tokens, const PrefixCache::Salt& salt) const {
+  int slots = 0;
+  ForEachKnown(tokens, salt, [&](int32_t, PrefixCache::Id) { slots += kSlotsPerBlock; });
+  return slots;
+}
+
 int BlockTable::Adopt(std::span<const TokenId> tokens, const PrefixCache::Salt& salt) {
   HUNCH_CHECK(!reserved_);
-  PrefixCache* prefixes = pool_->prefixes();
-  if (prefixes == nullptr || committed_ > 0) return 0;
-  const int most = (static_cast<int>(tokens.size()) - 1) / kSlotsPerBlock;
-  while (shared_ < most) {
-    const int32_t block =
-        prefixes->Find(before_, tokens.subspan(shared_ * kSlotsPerBlock, kSlotsPerBlock), salt);
-    if (block == PrefixCache::kNone) break;
+  if (committed_ > 0) return 0;
+  ForEachKnown(tokens, salt, [&](int32_t block, PrefixCache::Id id) {
     pool_->Hold(block);
     blocks_.push_back(block);
-    before_ = prefixes->IdOf(block);
+    before_ = id;
     ++shared_;
-  }
+  });
   committed_ = shared_ * kSlotsPerBlock;
   return committed_;
 }

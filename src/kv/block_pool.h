@@ -70,6 +70,8 @@ class BlockTable {
   // Takes the blocks that hold the beginning of `tokens`, if this table is empty and the pool knows
   // some; all but the last token at most, since its logits are wanted. Returns the slots gained.
   int Adopt(std::span<const TokenId> tokens, const PrefixCache::Salt& salt);
+  // How many slots Adopt would give an empty table.
+  int Known(std::span<const TokenId> tokens, const PrefixCache::Salt& salt) const;
   // Makes the full committed blocks known to the pool. tokens: at least those committed.
   void Share(std::span<const TokenId> tokens, const PrefixCache::Salt& salt);
   // Room for `slots` more than the committed ones, or nullopt: capacity is an outcome, not an
@@ -82,6 +84,11 @@ class BlockTable {
 
  private:
   friend class Reservation;
+  // use(block, its id) for the known blocks that hold the beginning of `tokens`, but for the last
+  // token.
+  template <typename Use>
+  void ForEachKnown(std::span<const TokenId> tokens, const PrefixCache::Salt& salt,
+                    const Use& use) const;
   void TrimBlocks();
 
   BlockPool* pool_;

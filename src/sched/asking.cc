@@ -34,10 +34,9 @@ constexpr int kProbeDepth = 2;
 
 }  // namespace
 
-void SequenceBudget::ExpectStart(int drafter, int prompt_tokens, int output_tokens,
-                                 int tokens_left) {
+void SequenceBudget::ExpectStart(int drafter, int unread, int output_tokens, int tokens_left) {
   Asking& asking = asking_[drafter];
-  asking.unread = prompt_tokens + output_tokens;
+  asking.unread = unread;
   asking.tokens_ahead = std::min(tokens_left, std::max(output_tokens, kShortAnswer));
 }
 

@@ -104,9 +104,9 @@ class SequenceBudget {
   // base: what the pass has without this tree.
   Limits DraftLimits(const BaseRows& base, int max_nodes, int max_depth);
 
-  // Optional: a drafter that has not read the prompt yet does so when it is first asked, which has
-  // to be earned back. Called before WorthAsking while that is so.
-  void ExpectStart(int drafter, int prompt_tokens, int output_tokens, int tokens_left);
+  // Optional: a drafter that has not read some of the committed tokens yet does so when it is first
+  // asked, which has to be earned back. Called before WorthAsking while that is so.
+  void ExpectStart(int drafter, int unread, int output_tokens, int tokens_left);
   // Drafters that make model passes are asked after the free ones: is it worth asking, given what
   // the others guessed (raw beliefs, sources)? Below which path probability does one more of its
   // passes not pay, and after how many has its belief been trusted enough?

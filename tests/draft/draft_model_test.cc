@@ -434,6 +434,7 @@ TEST_F(DraftModelTest, WhatOthersHaveReadIsNotReadAgain) {
   }
   EXPECT_GT(shared.prefixes()->idle_blocks(), 8);
   const auto second = make(shared, "");
+  EXPECT_EQ(second->unread(prompt_), 8) << "of 40 tokens, two blocks are known";
   EXPECT_EQ(trees(*second), alone);
   EXPECT_LT(second->passes(), first_passes) << "40 tokens of prompt were two passes";
   const auto third = make(shared, "another salt");

@@ -36,7 +36,10 @@ std::unique_ptr<BlockTable> Read(BlockPool& pool, const Tokens& tokens,
 }
 
 int Hit(BlockPool& pool, const Tokens& tokens, const PrefixCache::Salt& salt = nullptr) {
-  return BlockTable(pool).Adopt(tokens, salt);
+  BlockTable table(pool);
+  const int known = table.Known(tokens, salt);
+  EXPECT_EQ(table.Adopt(tokens, salt), known);
+  return known;
 }
 
 TEST(PrefixCacheTest, FullBlocksAreAdoptedButNeverTheLastToken) {
