@@ -50,8 +50,11 @@ Json PerSecond(int64_t count, double seconds) {
 Json UsageJson(const std::vector<ChoiceOutput>& choices, int n) {
   const int64_t prompt = PromptTokens(choices, n);
   const int64_t output = OutputTokens(choices);
-  return {
-      {"prompt_tokens", prompt}, {"completion_tokens", output}, {"total_tokens", prompt + output}};
+  Json details = {{"cached_tokens", CachedTokens(choices, n)}};
+  return {{"prompt_tokens", prompt},
+          {"completion_tokens", output},
+          {"total_tokens", prompt + output},
+          {"prompt_tokens_details", std::move(details)}};
 }
 
 Json TimingsJson(const std::vector<ChoiceOutput>& choices, int n) {

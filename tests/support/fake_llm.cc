@@ -116,7 +116,7 @@ bool FakeLlm::Advance(Answer& answer) {
     output.logprobs.push_back(choice);
     if (is_text) delta.choice = choice;
   }
-  if (answer.on_text(delta)) return true;
+  if (!answer.on_text || answer.on_text(delta)) return true;
   output.finish_reason = FinishReason::kCancelled;
   return false;
 }
