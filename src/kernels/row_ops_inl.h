@@ -66,29 +66,39 @@ uint64_t Total(const MassLanes& sum) {
   return total;
 }
 
-uint64_t MassSumImpl(const float* x, int64_t n, const float* maxima, float max, float temperature) {
-  constexpr int kBlocksPerTotal = 64;  // 4 * 64 addends of at most 2^22: below 2^31
-  const Floats shift = Splat(max), divisor = Splat(temperature);
-  uint64_t total = 0;
-  MassLanes sum;
+// add(x of sixteen tokens) over all that can have mass, and flush() after every 64 blocks and at
+// the end. Blocks whose best token has z < -32 have none.
+template <typename Add, typename Flush>
+VEC16_FN void ForEachWithMass(const float* x, int64_t n, const float* maxima, float max,
+                              float temperature, const Add& add, const Flush& flush) {
+  constexpr int kBlocksPerFlush = 64;
+  const float least_max = max - 32 * temperature;
   int blocks = 0;
   for (int64_t i = 0; i < n; i += kLogitBlock) {
-    if (!((*maxima++ - max) / temperature >= kLeastWithMass)) continue;
+    if (!(*maxima++ >= least_max)) continue;
     float tail[kLogitBlock];
     const float* block = x + i;
     if (n - i < kLogitBlock) {
       for (int64_t j = 0; j < kLogitBlock; ++j) tail[j] = i + j < n ? block[j] : -kInfinity;
       block = tail;
     }
-    for (int j = 0; j < kLogitBlock; j += 16) {
-      AddMass(Div(Sub(LoadFloats(block + j), shift), divisor), sum);
-    }
-    if (++blocks % kBlocksPerTotal == 0) {
-      total += Total(sum);
-      sum = MassLanes();
-    }
+    for (int j = 0; j < kLogitBlock; j += 16) add(LoadFloats(block + j));
+    if (++blocks % kBlocksPerFlush == 0) flush();
   }
-  return total + Total(sum);
+  flush();
+}
+
+uint64_t MassSumImpl(const float* x, int64_t n, const float* maxima, float max, float temperature) {
+  const Floats shift = Splat(max), divisor = Splat(temperature);
+  uint64_t total = 0;
+  MassLanes sum;  // between two flushes 4 * 64 addends of at most 2^22: below 2^31
+  ForEachWithMass(
+      x, n, maxima, max, temperature, [&](Floats v) { AddMass(Div(Sub(v, shift), divisor), sum); },
+      [&] {
+        total += Total(sum);
+        sum = MassLanes();
+      });
+  return total;
 }
 
 // About 2.08 times the sum of exp(z). An fp32 number's bits, read as an integer, are 2^23 times its
@@ -98,38 +108,26 @@ uint64_t MassSumImpl(const float* x, int64_t n, const float* maxima, float max, 
 // exp(z); one alone would be 6 % wide. 7 instructions for 16 tokens; the exact sum takes 30.
 double MassEstimateImpl(const float* x, int64_t n, const float* maxima, float max,
                         float temperature) {
-  constexpr int kBlocksPerTotal = 64;             // fp32 sums of so many lose nothing that matters
-  const float slope = 12102203.2f / temperature;  // 2^23 / ln 2
-  const Floats slopes = Splat(slope), one = Splat(0x1.fcp29f);  // 2^23 * 127: z = 0
+  const Floats slopes = Splat(12102203.2f / temperature);  // 2^23 / ln 2
+  const Floats one = Splat(0x1.fcp29f);                    // 2^23 * 127: z = 0
   const Floats least = Splat(0x1p28f);  // exp(-66): of what has no mass, and of NaN
   const Floats shift = Splat(max);
   const Ints half_octave = SplatInt(1 << 22);
-  const float least_max = max - 32 * temperature;  // a block below it has no mass
+  // fp32 sums between two flushes lose nothing that matters.
   Floats first = Splat(0.0f), second = Splat(0.0f);
   double total = 0;
-  int blocks = 0;
-  const auto add_to_total = [&] {
-    total += static_cast<double>(SumTree(first)) +
-             static_cast<double>(SumTree(second)) * 0.70710678118654752;
-    first = second = Splat(0.0f);
-  };
-  for (int64_t i = 0; i < n; i += kLogitBlock) {
-    if (!(*maxima++ >= least_max)) continue;
-    float tail[kLogitBlock];
-    const float* block = x + i;
-    if (n - i < kLogitBlock) {
-      for (int64_t j = 0; j < kLogitBlock; ++j) tail[j] = i + j < n ? block[j] : -kInfinity;
-      block = tail;
-    }
-    for (int j = 0; j < kLogitBlock; j += 16) {
-      const Floats line = Fma(Sub(LoadFloats(block + j), shift), slopes, one);
-      const Ints bits = RoundToInts(Max(line, least));
-      first = Add(first, AsFloats(bits));
-      second = Add(second, AsFloats(AddInts(bits, half_octave)));
-    }
-    if (++blocks % kBlocksPerTotal == 0) add_to_total();
-  }
-  add_to_total();
+  ForEachWithMass(
+      x, n, maxima, max, temperature,
+      [&](Floats v) {
+        const Ints bits = RoundToInts(Max(Fma(Sub(v, shift), slopes, one), least));
+        first = Add(first, AsFloats(bits));
+        second = Add(second, AsFloats(AddInts(bits, half_octave)));
+      },
+      [&] {
+        total += static_cast<double>(SumTree(first)) +
+                 static_cast<double>(SumTree(second)) * 0.70710678118654752;
+        first = second = Splat(0.0f);
+      });
   return total;
 }
 
