@@ -262,6 +262,7 @@ void Engine::AcceptAndCommit(Work& work, const Logits& logits, double pass_secon
                            LogitBlocks(target_.vocab())};
   Verdict& verdict = work.verdict;
   Accept(work, rows);
+  if (sequence.request.watch && sequence.output_tokens() > 0) Show(work, pass_seconds);
 
   const size_t before = sequence.tokens.size();
   for (size_t i = 0; i < verdict.tokens.size() && !sequence.over(); ++i) {
@@ -291,6 +292,18 @@ void Engine::Accept(Work& work, const LogitsRows& rows) {
     ratio_.Accept(rule, work.tree, rows, sequence.tokens, sequence.sampler, sequence.noise,
                   work.verdict);
   }
+}
+
+void Engine::Show(const Work& work, double pass_seconds) const {
+  const Active& sequence = *work.sequence;
+  const auto tokens = static_cast<int>(work.verdict.tokens.size());
+  sequence.request.watch({.guesses = work.tree,
+                          .accepted = work.verdict.path,
+                          .drafters = sequence.speculator ? sequence.speculator->stats()
+                                                          : std::span<const DrafterStats>(),
+                          .tokens = tokens,
+                          .pass_seconds = pass_seconds,
+                          .plain_seconds = tokens * budget_.PassSeconds(1)});
 }
 
 void Engine::Count(const Work& work, size_t committed, double pass_seconds) {

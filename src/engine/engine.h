@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -43,12 +44,24 @@ struct CommittedToken {
 };
 using CommitFilter = std::function<FilterAnswer(const CommittedToken&)>;
 
+// What a pass that decodes did for one sequence. It lives as long as the call.
+struct StepView {
+  const DraftTree& guesses;                // empty: none
+  std::span<const int32_t> accepted;       // of them, from the root on
+  std::span<const DrafterStats> drafters;  // by DraftTree::sources
+  int tokens;                              // that it gives: the accepted guesses and one more
+  double pass_seconds;                     // of all sequences in it
+  double plain_seconds;                    // what one-row passes for its tokens would have taken
+};
+using StepWatch = std::function<void(const StepView&)>;
+
 struct EngineRequest {
   std::vector<TokenId> prompt;
   SamplingParams params;
   std::vector<std::unique_ptr<Drafter>> drafters;  // none: plain decoding, no drafting code runs
   BudgetOptions budget;
   CommitFilter filter;  // may be empty
+  StepWatch watch;      // may be empty; called before a step's tokens are committed
   // Only requests with the same salt share KV; null is one, too.
   PrefixCache::Salt cache_salt;
 };
@@ -129,6 +142,7 @@ class Engine {
   void Preempt();
   void AcceptAndCommit(Work& work, const Logits& logits, double pass_seconds);
   void Accept(Work& work, const LogitsRows& rows);
+  void Show(const Work& work, double pass_seconds) const;
   void Count(const Work& work, size_t committed, double pass_seconds);
   void Learn(const Work& work, const LogitsRows& rows, size_t committed, double pass_seconds);
   void RetireDrafters(Active& sequence);

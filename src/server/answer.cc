@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "server/step_json.h"
+
 namespace hunch {
 
 Answer::Answer(AsyncLlm& llm, const AnswerOptions& options, std::unique_ptr<AnswerFormat> format,
@@ -60,7 +62,11 @@ void Answer::OnText(size_t choice, const std::vector<TextDelta>& deltas) {
   }
   if (!options_.stream) return;
   BeginChoice(choice);
-  for (const TextDelta& delta : deltas) AddEvent(format_->Delta(static_cast<int>(choice), delta));
+  for (const TextDelta& delta : deltas) {
+    Json chunk = format_->Delta(static_cast<int>(choice), delta);
+    if (delta.step) chunk["speculation"] = StepJson(delta, llm_.llm().tokenizer());
+    AddEvent(std::move(chunk));
+  }
   SendEvents();
 }
 

@@ -8,11 +8,13 @@
 #include "base/utf8.h"
 #include "server/http_text.h"
 #include "server/metrics_text.h"
+#include "server/page.h"
 
 namespace hunch {
 namespace {
 
 constexpr std::string_view kModels = "/v1/models";
+constexpr std::string_view kPage = "/";  // and the files that it loads
 
 // Takes as long whatever is wrong with it, so that time tells nothing of the key.
 bool SameSecret(std::string_view given, std::string_view secret) {
@@ -37,6 +39,7 @@ struct Api::Route {
 
 const std::vector<Api::Route>& Api::Routes() {
   static const std::vector<Route> routes = {
+      {kPage, nullptr},
       {"/health", nullptr},
       {"/metrics", nullptr},
       {kModels, nullptr},
@@ -60,7 +63,8 @@ HttpResponse Api::Refuse(int status, std::string_view message) {
 
 bool Api::Allowed(const HttpRequest& request) const {
   // What watches the server need not speak for it.
-  const bool watches = request.path == "/health" || request.path == "/metrics";
+  const bool watches =
+      request.path == "/health" || request.path == "/metrics" || FindPageFile(request.path);
   if (options_.api_key.empty() || watches) return true;
   constexpr std::string_view kScheme = "Bearer ";
   return request.authorization.starts_with(kScheme) &&
@@ -76,7 +80,9 @@ void Api::Handle(HttpRequest request, std::shared_ptr<Reply> reply) {
                        .code = "invalid_api_key"}));
   }
   const bool names_model = request.path.starts_with("/v1/models/");
-  const std::string_view path = names_model ? kModels : std::string_view(request.path);
+  const std::string_view path = names_model                  ? kModels
+                                : FindPageFile(request.path) ? kPage
+                                                             : std::string_view(request.path);
   for (const Route& route : Routes()) {
     if (route.path != path) continue;
     const bool gets = request.method == "GET" || request.method == "HEAD";
@@ -100,6 +106,7 @@ HttpResponse Api::Get(const std::string& path) const {
     return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
             .body = MetricsText(llm_.stats(), options_.model_names.front())};
   }
+  if (const PageFile* file = FindPageFile(path)) return PageResponse(*file);
   return Models(path);
 }
 

@@ -117,6 +117,7 @@ void ReadSpeculation(Fields& fields, SpeculationFields& out) {
   int guesses = 0;
   inner.Integer("num_speculative_tokens", 1, 64, guesses);
   if (guesses > 0) out.num_speculative_tokens = guesses;
+  inner.Bool("trace", out.trace);
   if (const auto& error = inner.Finish()) fields.Fail(error->param, error->message);
 }
 

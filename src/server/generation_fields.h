@@ -11,12 +11,13 @@
 
 namespace hunch {
 
-// {"enabled": bool, "method": string, "num_speculative_tokens": int}: what it leaves out is as the
-// server was started.
+// {"enabled": bool, "method": string, "num_speculative_tokens": int, "trace": bool}: what it leaves
+// out is as the server was started.
 struct SpeculationFields {
   std::optional<bool> enabled;
   std::optional<DraftMethod> method;
   std::optional<int> num_speculative_tokens;
+  bool trace = false;  // a stream says what each step guessed
 
   SpeculativeConfig Over(const SpeculativeConfig& server) const;
 };

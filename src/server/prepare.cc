@@ -60,6 +60,7 @@ Status Preparer::AddChoices(const std::vector<TokenId>& prompt, const Generation
                             uint64_t seed, std::vector<TextRequest>& out) const {
   TextRequest request = {prompt, common.sampling, common.SpeculationOver(options_.speculation)};
   request.params.seed = seed;
+  request.trace_steps = common.stream && common.speculation.trace;
   HUNCH_RETURN_IF_ERROR(llm_.llm().Check(request));
   for (int choice = 0; choice < common.n; ++choice) {
     request.params.choice = static_cast<uint32_t>(choice);

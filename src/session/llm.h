@@ -155,6 +155,7 @@ struct TextRequest {
   std::vector<TokenId> prompt;
   SamplingParams params;
   SpeculativeConfig speculation;
+  bool trace_steps = false;  // its deltas say what the steps did
 };
 
 struct RequestOutput {
@@ -169,10 +170,29 @@ struct RequestOutput {
   SpeculationStats speculation;
 };
 
+// What a pass that decodes did for one request.
+struct StepTrace {
+  struct Guess {
+    TokenId token;
+    int32_t parent;   // an earlier guess; -1: it follows the text so far
+    uint8_t drafter;  // of `drafters`
+  };
+  std::vector<std::string> drafters;
+  std::vector<Guess> guesses;
+  std::vector<int32_t> accepted;  // of them, from the first on; the target's own token follows
+  int tokens = 0;                 // that it gave
+  double pass_seconds = 0;
+  double plain_seconds = 0;  // what one-row passes for its tokens would have taken
+};
+
 struct TextDelta {
   std::string text;                        // valid UTF-8
   bool guessed;                            // the token that completed it was an accepted guess
   std::optional<TokenChoice> choice = {};  // that token, if it is text and logprobs were asked for
+  // The pass that gave the token, and which one it was of the pass's; null for a request's first
+  // token and unless trace_steps.
+  std::shared_ptr<const StepTrace> step = {};
+  int place = 0;
 };
 // Called as text becomes certain. Returning false cancels the request.
 using OnText = std::function<bool(const TextDelta&)>;

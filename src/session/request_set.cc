@@ -70,6 +70,9 @@ Result<RequestId> RequestSet::Add(TextRequest request, const DraftParts& parts, 
   submitted.filter = [text = &running->text](const CommittedToken& token) {
     return text->OnToken(token);
   };
+  if (request.trace_steps) {
+    submitted.watch = [text = &running->text](const StepView& view) { text->OnStep(view); };
+  }
   HUNCH_ASSIGN_OR_RETURN(running->id, engine_.Submit(std::move(submitted)));
   running_.push_back(std::move(running));
   return running_.back()->id;

@@ -24,8 +24,25 @@ FilterAnswer TextSide::OnToken(const CommittedToken& token) {
   if (params_.logprobs >= 0) logprobs_.push_back(token.choice);
   TextDelta delta = {matcher_.TakeShowable(), token.guessed};
   if (is_text && params_.logprobs >= 0) delta.choice = token.choice;
+  delta.step = step_;
+  delta.place = place_++;
   if (on_text_ && !on_text_(delta)) return FilterAnswer::kCancel;
   return stopped_ ? FilterAnswer::kStop : FilterAnswer::kGoOn;
+}
+
+void TextSide::OnStep(const StepView& view) {
+  auto step = std::make_shared<StepTrace>();
+  for (const DrafterStats& drafter : view.drafters) step->drafters.push_back(drafter.name);
+  const DraftTree& tree = view.guesses;
+  for (int node = 0; node < tree.size(); ++node) {
+    step->guesses.push_back({tree.tokens[node], tree.parents[node], tree.sources[node]});
+  }
+  step->accepted.assign(view.accepted.begin(), view.accepted.end());
+  step->tokens = view.tokens;
+  step->pass_seconds = view.pass_seconds;
+  step->plain_seconds = view.plain_seconds;
+  step_ = std::move(step);
+  place_ = 0;
 }
 
 void TextSide::Finish(RequestOutput& output) {

@@ -18,6 +18,8 @@ class TextSide {
   TextSide(const Tokenizer& tokenizer, const SamplingParams& params, const OnText& on_text);
   // Asked by the engine before each commit.
   FilterAnswer OnToken(const CommittedToken& token);
+  // Told by the engine what the step did whose tokens come next. For requests with trace_steps.
+  void OnStep(const StepView& view);
   // False: the caller wants no more. For steps that give no token (a long prompt).
   bool StillWanted() const { return !on_text_ || on_text_({"", false}); }
   // The output is over: flushes what was held back. Fills text, tokens, logprobs and timings.
@@ -33,6 +35,8 @@ class TextSide {
   std::vector<TokenChoice> logprobs_;
   std::vector<bool> guessed_;
   bool stopped_ = false;
+  std::shared_ptr<const StepTrace> step_;
+  int place_ = 0;  // in step_, of the next token
   Clock::time_point start_ = Clock::now(), first_, last_;
 };
 

@@ -92,6 +92,16 @@ TEST_F(ApiTest, DrawsASeedAndSaysWhich) {
   EXPECT_LT(first["seed"].get<uint64_t>(), uint64_t{1} << 53);
 }
 
+TEST_F(ApiTest, ThePageIsForEverybody) {
+  options_.api_key = "secret";
+  const auto page = Ask("GET", "/");
+  ASSERT_EQ(page->sent->status, 200);
+  EXPECT_THAT(page->sent->content_type, HasSubstr("text/html"));
+  EXPECT_EQ(Ask("GET", "/chat.js")->sent->status, 200);
+  EXPECT_EQ(Ask("POST", "/")->sent->status, 405);
+  ExpectError(*Ask("GET", "/v1/models"), 401, nullptr, "invalid_api_key");
+}
+
 TEST_F(ApiTest, StreamsAChat) {
   const auto reply = Chat(R"("stream": true, "stream_options": {"include_usage": true})");
   EXPECT_TRUE(reply->streaming);

@@ -46,7 +46,7 @@ TEST(ChatRequest, ReadsEveryField) {
       "min_tokens": 2, "stop": ["a", "b"], "stop_token_ids": [4], "ignore_eos": true,
       "acceptance": "ratio", "seed": -1, "n": 3, "stream": true,
       "stream_options": {"include_usage": true}, "logprobs": true, "top_logprobs": 5,
-      "speculation": {"enabled": true, "method": "ngram", "num_speculative_tokens": 4},
+      "speculation": {"enabled": true, "method": "ngram", "num_speculative_tokens": 4, "trace": true},
       "user": "u", "metadata": {"a": "b"}, "response_format": {"type": "text"}, "tools": [])");
   const SamplingParams& s = request.common.sampling;
   EXPECT_EQ(request.common.model, "m");
@@ -73,6 +73,7 @@ TEST(ChatRequest, ReadsEveryField) {
   const SpeculativeConfig config = request.common.speculation.Over({});
   EXPECT_EQ(config.method, DraftMethod(DrafterKind::kNgram));
   EXPECT_EQ(config.num_speculative_tokens, 4);
+  EXPECT_TRUE(request.common.speculation.trace);
 }
 
 TEST(ChatRequest, NullIsAbsent) {

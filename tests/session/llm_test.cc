@@ -51,6 +51,44 @@ TEST_F(SmolLM2, StreamedTextIsTheText) {
   EXPECT_EQ(output->token_ids.size(), output->guessed.size());
 }
 
+TEST_F(SmolLM2, TracedStepsSayWhatWasGuessedAndAccepted) {
+  TextRequest request = {Chat("Count from one to thirty."), {}, ngram_, /*trace_steps=*/true};
+  request.params.max_tokens = 60;
+  std::vector<TextDelta> deltas;
+  RequestOutput output;
+  const auto id = llm_->Start(
+      request,
+      [&](const TextDelta& delta) {
+        deltas.push_back(delta);
+        return true;
+      },
+      [&](RequestOutput over) { output = std::move(over); });
+  ASSERT_TRUE(id.ok());
+  while (llm_->Step()) {
+  }
+  std::erase_if(deltas, [](const TextDelta& delta) { return !delta.step; });
+  // All tokens but the first, which the prompt's pass gives.
+  ASSERT_EQ(deltas.size(), output.token_ids.size() - 1);
+  int64_t guesses = 0, accepted = 0;
+  for (size_t i = 0; i < deltas.size(); ++i) {
+    const StepTrace& step = *deltas[i].step;
+    const auto place = static_cast<size_t>(deltas[i].place);
+    EXPECT_GT(step.pass_seconds, 0);
+    EXPECT_GT(step.plain_seconds, 0);
+    EXPECT_EQ(step.tokens, static_cast<int>(step.accepted.size()) + 1);
+    if (place == 0) guesses += static_cast<int64_t>(step.guesses.size());
+    EXPECT_EQ(deltas[i].guessed, place < step.accepted.size());
+    if (place >= step.accepted.size()) continue;
+    const StepTrace::Guess& guess = step.guesses[static_cast<size_t>(step.accepted[place])];
+    EXPECT_EQ(guess.token, output.token_ids[i + 1]);
+    EXPECT_EQ(step.drafters[guess.drafter], "ngram");
+    ++accepted;
+  }
+  EXPECT_EQ(guesses, output.speculation.draft_tokens);
+  EXPECT_EQ(accepted, output.speculation.accepted_tokens);
+  EXPECT_GT(accepted, 0);
+}
+
 TEST_F(SmolLM2, SpeculationIsSwappedWhileARequestRuns) {
   // Its own: a draft model stays loaded.
   const auto llm = Llm::Load({.model = *ModelPath("smollm2"), .threads = 2, .max_model_len = 256});
