@@ -18,6 +18,7 @@ struct SpeculationFields {
   std::optional<DraftMethod> method;
   std::optional<int> num_speculative_tokens;
 
+  bool any() const { return enabled || method || num_speculative_tokens; }
   SpeculativeConfig Over(const SpeculativeConfig& server) const;
 };
 
