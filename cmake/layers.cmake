@@ -51,7 +51,8 @@ function(hunch_add_layer name dependencies)
   if(EXISTS ${main})
     add_executable(hunch ${main})
     target_link_libraries(hunch PRIVATE hunch_${name})
-    set_target_properties(hunch PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+    # ENABLE_EXPORTS: the watchdog's stack has names.
+    set_target_properties(hunch PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR} ENABLE_EXPORTS ON)
   endif()
 endfunction()
 

@@ -32,7 +32,7 @@ Result<std::vector<SpeculativeConfig>> PlanMethods(const Flags& flags) {
   choices.insert(choices.begin(), MethodChoice{});
   std::vector<SpeculativeConfig> methods;
   for (const MethodChoice& choice : choices) {
-    methods.push_back(flags.speculation.For(choice));
+    methods.push_back(ConfigOf(flags.speculation, choice));
     if (const Status status = CheckMethod(methods.back()); !status.ok()) {
       return Wrong(fmt::format("--speculative-config: {}", status.error().message));
     }

@@ -43,6 +43,7 @@ struct Flags {
   int threads = 0;
   int max_model_len = 0;
   int max_num_seqs = 1;
+  int max_num_batched_tokens = 0;  // 0: as many as a pass can have
   KvType kv_cache_dtype = KvType::kF16;
   bool enable_prefix_caching = false;
 
@@ -84,6 +85,9 @@ struct Flags {
   std::vector<std::string> model_names;  // serve; none: the file's name
   int served_seqs = 8;                   // serve: its --max-num-seqs
   int max_queued = 128;                  // serve
+  int batched_tokens = 256;              // serve: --max-num-batched-tokens
+  float audit_rate = 0.01f;              // serve
+  int watchdog_seconds = 60;             // serve; 0: never
   bool serve_prefix_caching = true;      // serve
 
   std::vector<std::string> words;  // arguments that are not flags

@@ -17,6 +17,7 @@ LlmOptions ModelOptions(const Flags& flags) {
   options.model = flags.model;
   options.threads = flags.threads;
   options.max_num_seqs = flags.max_num_seqs;
+  options.max_num_batched_tokens = flags.max_num_batched_tokens;
   options.max_model_len = flags.max_model_len;
   options.kv_cache_dtype = flags.kv_cache_dtype;
   options.enable_prefix_caching = flags.enable_prefix_caching;

@@ -60,11 +60,16 @@ bool ServeUntilSignal(Context& context, AsyncLlm& llm, Api& api, HttpServer& ser
 Result<int> ServeCommand(const Flags& flags, Context& context) {
   Flags sized = flags;
   sized.max_num_seqs = flags.served_seqs;
+  sized.max_num_batched_tokens = flags.batched_tokens;
   sized.enable_prefix_caching = flags.serve_prefix_caching;
   HUNCH_ASSIGN_OR_RETURN(const SpeculativeConfig speculation, SpeculationOf(flags));
   HUNCH_ASSIGN_OR_RETURN(auto loaded, LoadModelFor(sized, speculation, context));
   const int max_model_len = loaded->max_model_len();
-  AsyncLlm llm(std::move(loaded), {flags.served_seqs, flags.max_queued});
+  AsyncLlm llm(std::move(loaded),
+               {.max_num_seqs = flags.served_seqs,
+                .max_queued = flags.max_queued,
+                .audit_rate = flags.audit_rate,
+                .watchdog = {.limit = std::chrono::seconds(flags.watchdog_seconds)}});
   Api api(llm, {.model_names = ModelNames(flags),
                 .api_key = flags.api_key,
                 .speculation = speculation,

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/stopwatch.h"
+#include "draft/guarded.h"
 
 namespace hunch {
 
@@ -28,7 +29,8 @@ void DraftPasses::Begin(std::span<DraftAsk> asks) {
   first_ = 0;
   for (DraftAsk& ask : asks_) {
     const Stopwatch watch;
-    const Status begun = ask.drafter->Begin(ask.committed, ask.limits, *ask.tree);
+    const Status begun =
+        Guarded([&] { return ask.drafter->Begin(ask.committed, ask.limits, *ask.tree); });
     if (!begun.ok()) Fail(ask, begun.error());
     ask.own_seconds += watch.Seconds();
   }
@@ -86,13 +88,17 @@ void DraftPasses::Lay(size_t index, ForwardLimits& left) {
   DraftAsk& ask = asks_[index];
   SequenceRows rows;
   const Stopwatch watch;
-  const Result<int> laid = ask.drafter->LayRows(left.max_rows, left.max_logit_rows, rows);
+  int laid = 0;
+  const Status status = Guarded([&]() -> Status {
+    HUNCH_ASSIGN_OR_RETURN(laid, ask.drafter->LayRows(left.max_rows, left.max_logit_rows, rows));
+    return Ok{};
+  });
   ask.own_seconds += watch.Seconds();
-  if (!laid.ok()) return Fail(ask, laid.error());
+  if (!status.ok()) return Fail(ask, status.error());
   // Room for all that a pass can hold, and still not enough: it would wait for ever.
-  HUNCH_CHECK(*laid > 0 || !batch_.empty()) << "a draft model's rows fit into no pass";
-  if (*laid == 0) return;
-  ask.rows = *laid;
+  HUNCH_CHECK(laid > 0 || !batch_.empty()) << "a draft model's rows fit into no pass";
+  if (laid == 0) return;
+  ask.rows = laid;
   ask.logit_rows = static_cast<int>(rows.tokens.size()) - rows.logits_from;
   left.max_rows -= ask.rows;
   left.max_logit_rows -= ask.logit_rows;
@@ -108,7 +114,8 @@ void DraftPasses::RunPass(Target& model) {
   const int64_t blocks = LogitBlocks(model.vocab());
   for (DraftAsk* ask : taking_part_) {
     const Stopwatch watch;
-    ask->drafter->Take(logits);
+    const Status taken = Guarded([&] { ask->drafter->Take(logits); });
+    if (!taken.ok()) Fail(*ask, taken.error());
     ask->own_seconds += watch.Seconds();
     logits.rows += int64_t{ask->logit_rows} * model.vocab();
     if (logits.maxima != nullptr) logits.maxima += ask->logit_rows * blocks;

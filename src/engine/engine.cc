@@ -1,12 +1,11 @@
 #include "engine/engine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "engine/check_request.h"
 #include "sampling/top_tokens.h"
 
 namespace hunch {
@@ -56,32 +55,20 @@ struct Engine::Work {
 Engine::Engine(Target& target, EngineOptions options)
     : target_(target),
       options_(std::move(options)),
+      limits_{std::min(target.limits().max_rows, options_.max_num_batched_tokens),
+              target.limits().max_logit_rows},
       pool_(options_.kv_blocks, options_.share_prefixes),
       budget_(CostCurve(options_.pass_times)) {
   // Otherwise a lone sequence could be preempted for ever.
   HUNCH_CHECK_GE(pool_.capacity() * kSlotsPerBlock, options_.max_model_len);
+  HUNCH_CHECK_GT(limits_.max_rows, 0);
+  options_.max_num_seqs = std::min(options_.max_num_seqs, MostRunning(limits_));
 }
 Engine::~Engine() = default;
 
 Result<Engine::RequestId> Engine::Submit(EngineRequest request) {
-  HUNCH_RETURN_IF_ERROR(ValidateSamplingParams(request.params, options_.vocab_size));
+  HUNCH_RETURN_IF_ERROR(CheckRequest(request, options_));
   const int prompt = static_cast<int>(request.prompt.size());
-  if (prompt == 0) {
-    return Error{ErrorCode::kInvalidArgument, "the prompt is empty: give at least one token"};
-  }
-  if (prompt >= options_.max_model_len) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("the prompt has {} tokens, which leaves no room in the context of {}: "
-                             "shorten it or raise max_model_len",
-                             prompt, options_.max_model_len)};
-  }
-  for (TokenId token : request.prompt) {
-    if (token < 0 || token >= options_.vocab_size) {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("prompt token {} is outside the vocabulary of {}", token,
-                               options_.vocab_size)};
-    }
-  }
   auto sequence =
       std::make_unique<Active>(pool_, std::move(request), options_.vocab_size, options_.end_tokens);
   sequence->id = next_id_++;
@@ -113,27 +100,50 @@ void Engine::SetDrafters(RequestId id, std::vector<std::unique_ptr<Drafter>> dra
   sequence.speculator->Start(sequence.request.prompt, sequence.request.params);
 }
 
-// Fills running_. Who runs and has no KV takes over what the cache knows of its tokens: a new
-// request's, or what a preempted one left behind.
+// Fills running_.
 void Engine::PickRunning() {
   running_.clear();
   needs_.clear();
+  const bool background = std::all_of(active_.begin(), active_.end(), [](const auto& sequence) {
+    return sequence->over() || sequence->request.background;
+  });
   for (const auto& sequence : active_) {
-    if (sequence->over()) continue;
+    if (sequence->over() || sequence->request.background != background) continue;
     running_.push_back(sequence.get());
     const int slots = static_cast<int>(sequence->tokens.size()) + 1;
     needs_.push_back({static_cast<int>(sequence->table.blocks().size()), BlocksFor(slots)});
   }
-  running_.resize(Admit(needs_, pool_.free_blocks(), options_.max_num_seqs));
-  for (Active* sequence : running_) {
-    if (sequence->table.committed() > 0) continue;
-    if (!std::exchange(sequence->looked_up, true)) {
-      totals_.cache_queries += static_cast<int64_t>(sequence->tokens.size());
-    }
-    const int found = sequence->table.Adopt(sequence->tokens, sequence->request.cache_salt);
-    if (sequence->output_tokens() == 0) sequence->stats.cached_tokens += found;
-    totals_.cache_hits += found;
+  int admitted = Admit(needs_, pool_.free_blocks(), options_.max_num_seqs);
+  if (!background && admitted < static_cast<int>(running_.size()) && ReleaseBackground()) {
+    admitted = Admit(needs_, pool_.free_blocks(), options_.max_num_seqs);
   }
+  running_.resize(admitted);
+  for (Active* sequence : running_) {
+    if (sequence->table.committed() == 0 && !background) AdoptPrefix(*sequence);
+  }
+}
+
+// Who runs and has no KV takes over what the cache knows of its tokens: a new request's, or what a
+// preempted one left behind.
+void Engine::AdoptPrefix(Active& sequence) {
+  if (!std::exchange(sequence.looked_up, true)) {
+    totals_.cache_queries += static_cast<int64_t>(sequence.tokens.size());
+  }
+  const int found = sequence.table.Adopt(sequence.tokens, sequence.request.cache_salt);
+  if (sequence.output_tokens() == 0) sequence.stats.cached_tokens += found;
+  totals_.cache_hits += found;
+}
+
+// Those in the background give their blocks back and read their tokens again later. False: they
+// hold none.
+bool Engine::ReleaseBackground() {
+  bool released = false;
+  for (const auto& sequence : active_) {
+    if (!sequence->request.background || sequence->table.blocks().empty()) continue;
+    sequence->table.Clear();
+    released = true;
+  }
+  return released;
 }
 
 bool Engine::Step() {
@@ -142,15 +152,22 @@ bool Engine::Step() {
   for (Active* sequence : running_) {
     // The first token is the prompt's pass, even where the prompt's last chunk is one row.
     const bool may_guess = sequence->speculator && sequence->output_tokens() > 0;
-    const int guesses = may_guess ? sequence->speculator->max_nodes() : 0;
-    snapshots_.push_back({static_cast<int>(sequence->tokens.size()), sequence->table.committed(),
-                          sequence->tokens_left, guesses});
+    const GuessSwitches switches = may_guess ? sequence->speculator->switches() : GuessSwitches{};
+    const int nodes = may_guess ? sequence->speculator->max_nodes() : 0;
+    snapshots_.push_back(
+        {.tokens = static_cast<int>(sequence->tokens.size()),
+         .in_kv = sequence->table.committed(),
+         .tokens_left = sequence->tokens_left,
+         .draft_limit = AllowedGuesses(switches, nodes, static_cast<int>(running_.size())),
+         .draft_length = DraftLength(switches),
+         .row_limit = sequence->request.background ? 1 : SequenceSnapshot::kNoLimit});
   }
   if (running_.empty()) return false;
-  const ForwardLimits& limits = target_.limits();
-  PlanStep(snapshots_, {limits.max_rows, limits.max_logit_rows}, plan_);
+  PlanStep(snapshots_, limits_, plan_);
   HUNCH_CHECK(!plan_.empty());
+  const Stopwatch step;
   Propose();
+  const double propose_seconds = step.Seconds();
   ReserveAndLayAll();
   if (batch_.empty()) {
     Preempt();
@@ -164,12 +181,14 @@ bool Engine::Step() {
     return work->share.logits && work->share.rows == 1;
   });
   if (decoding) budget_.ObservePass(rows_, seconds);
+  step_tokens_ = 0;
   for (Work* work : taking_part_) {
     const size_t rows = work->rows.tokens.size() - work->rows.logits_from;
     AcceptAndCommit(*work, logits, seconds);
     logits.rows += rows * target_.vocab();
     logits.maxima += rows * LogitBlocks(target_.vocab());
   }
+  if (decoding) CountGoodput(propose_seconds + seconds);
   return true;
 }
 
@@ -187,7 +206,10 @@ void Engine::Propose() {
     work.tree.clear();
     rows += work.share.rows;
     tokens += work.share.logits;
-    if (work.share.max_nodes == 0) continue;
+    if (work.share.max_nodes == 0) {
+      if (work.sequence->speculator) work.sequence->speculator->SitOut();
+      continue;
+    }
     parts_.push_back({&*work.sequence->speculator,
                       work.sequence->tokens,
                       {work.share.max_nodes, work.share.max_depth},
@@ -239,6 +261,7 @@ bool Engine::ReserveAndLay(Work& work) {
 // Out of KV memory: the youngest sequence gives its blocks back and is read again later. Its text
 // does not change, since a logits row depends on the prefix alone.
 void Engine::Preempt() {
+  if (ReleaseBackground()) return;
   for (auto it = active_.rbegin(); it != active_.rend(); ++it) {
     if ((*it)->table.blocks().empty()) continue;
     (*it)->table.Clear();
@@ -255,7 +278,7 @@ void Engine::AcceptAndCommit(Work& work, const Logits& logits, double pass_secon
   if (!work.share.logits) {
     work.reservation->Commit(unread);
     work.reservation.reset();
-    sequence.table.Share(sequence.tokens, sequence.request.cache_salt);
+    ShareKv(sequence);
     return;
   }
   const LogitsRows rows = {logits.rows, target_.vocab(), options_.vocab_size, logits.maxima,
@@ -276,11 +299,16 @@ void Engine::AcceptAndCommit(Work& work, const Logits& logits, double pass_secon
   }
   work.reservation->Commit(unread + static_cast<int>(verdict.path.size()));
   work.reservation.reset();
-  sequence.table.Share(sequence.tokens, sequence.request.cache_salt);
+  ShareKv(sequence);
 
   Count(work, committed, pass_seconds);
   Learn(work, rows, committed, pass_seconds);
   if (sequence.over()) Release(sequence);
+}
+
+void Engine::ShareKv(Active& sequence) {
+  if (sequence.request.background) return;
+  sequence.table.Share(sequence.tokens, sequence.request.cache_salt);
 }
 
 void Engine::Accept(Work& work, const LogitsRows& rows) {
@@ -307,34 +335,27 @@ void Engine::Show(const Work& work, double pass_seconds) const {
 }
 
 void Engine::Count(const Work& work, size_t committed, double pass_seconds) {
-  EngineStats& stats = work.sequence->stats;
-  const bool first_token = work.sequence->output_tokens() == static_cast<int>(committed);
-  totals_.generation_tokens += static_cast<int64_t>(committed);
-  if (first_token) {
-    totals_.prompt_tokens += static_cast<int64_t>(work.sequence->request.prompt.size());
-  } else {
-    ++stats.target_passes;
-    stats.decode_tokens += committed;
-    stats.target_seconds += pass_seconds;
-    stats.plain_seconds += committed * budget_.PassSeconds(1);
-    totals_.target_seconds += pass_seconds;
-    totals_.plain_seconds += committed * budget_.PassSeconds(1);
-  }
-  if (work.tree.empty()) return;
-  const std::vector<int32_t>& path = work.verdict.path;
-  ++stats.drafts;
-  stats.draft_tokens += work.tree.size();
-  stats.accepted_tokens += path.size();
-  std::vector<int64_t>& positions = stats.accepted_per_position;
-  if (positions.size() < path.size()) positions.resize(path.size());
-  for (size_t depth = 0; depth < path.size(); ++depth) ++positions[depth];
-  places_.Count(work.tree, path, stats.places);
-  ++totals_.drafts;
-  totals_.draft_tokens += work.tree.size();
-  totals_.accepted_tokens += static_cast<int64_t>(path.size());
-  for (size_t depth = 0; depth < path.size(); ++depth) {
-    ++totals_.accepted_per_position[std::min<size_t>(depth, EngineTotals::kDepths - 1)];
-  }
+  Active& sequence = *work.sequence;
+  step_tokens_ += static_cast<int64_t>(committed);
+  if (sequence.request.background) return;
+  const bool first = sequence.output_tokens() == static_cast<int>(committed);
+  counter_.Count(
+      {.tree = work.tree,
+       .path = work.verdict.path,
+       .committed = static_cast<int64_t>(committed),
+       .first_of_prompt = first ? static_cast<int64_t>(sequence.request.prompt.size()) : 0,
+       .may_guess = sequence.speculator.has_value(),
+       .pass_seconds = pass_seconds,
+       .plain_seconds = committed * budget_.PassSeconds(1)},
+      sequence.stats, totals_);
+}
+
+void Engine::CountGoodput(double step_seconds) {
+  if (taking_part_.front()->sequence->request.background) return;
+  const auto sequences = static_cast<int>(taking_part_.size());
+  totals_.goodput_seconds += step_seconds;
+  totals_.goodput_plain_seconds +=
+      static_cast<double>(step_tokens_) * budget_.PassSeconds(sequences) / sequences;
 }
 
 // Tells the drafters and the budget what became of the step.

@@ -14,9 +14,10 @@
 
 #include "base/result.h"
 #include "draft/drafter.h"
-#include "engine/count_places.h"
+#include "engine/engine_stats.h"
 #include "engine/engine_totals.h"
 #include "engine/speculator.h"
+#include "engine/step_counter.h"
 #include "engine/step_proposer.h"
 #include "hunch/sampling_params.h"
 #include "kv/block_pool.h"
@@ -64,24 +65,9 @@ struct EngineRequest {
   StepWatch watch;      // may be empty; called before a step's tokens are committed
   // Only requests with the same salt share KV; null is one, too.
   PrefixCache::Salt cache_salt;
-};
-
-struct EngineStats {          // of one request
-  int64_t target_passes = 0;  // passes that gave tokens after the first one
-  int64_t decode_tokens = 0;  // tokens that those passes gave
-  double target_seconds = 0;  // of those passes
-  double plain_seconds = 0;   // what as many one-row passes would have taken, by the cost curve
-  int64_t drafts = 0;
-  int64_t draft_tokens = 0;
-  int64_t accepted_tokens = 0;
-  std::vector<int64_t> accepted_per_position;  // by depth
-  TreeCounts places;                           // of the trees verified
-  int64_t drafter_errors = 0;
-  double draft_seconds = 0;
-  int64_t fallbacks = 0;      // times that the budget went back to plain decoding
-  int64_t probes = 0;         // steps that it spent on finding out whether guessing pays again
-  int64_t cached_tokens = 0;  // of the prompt, found in the KV cache
-  std::vector<DrafterStats> drafters;
+  // An audit: it runs while no other does, its prompt is read one row a pass, and it takes nothing
+  // from the prefix cache and adds nothing. The engine's totals do not count it.
+  bool background = false;
 };
 
 struct EngineResult {
@@ -96,7 +82,10 @@ struct EngineOptions {
   int max_model_len = 0;        // tokens of a sequence, prompt and output
   int kv_blocks = 0;            // of the target's cache
   bool share_prefixes = false;  // sequences that begin alike share KV; no bit changes
-  int max_num_seqs = std::numeric_limits<int>::max();  // that run at once; the others wait
+  // Sequences that run at once, and rows of a pass, if that is less than the target allows. The
+  // other sequences wait. Each of those that run needs a row of a pass: fewer rows, fewer of them.
+  int max_num_seqs = std::numeric_limits<int>::max();
+  int max_num_batched_tokens = std::numeric_limits<int>::max();
   std::vector<TokenId> end_tokens;
   std::vector<PassTime> pass_times = {{1, 1e-3}};  // what passes cost, as far as it is known
 };
@@ -136,14 +125,18 @@ class Engine {
 
   Active& Find(RequestId id);
   void PickRunning();
+  void AdoptPrefix(Active& sequence);
+  bool ReleaseBackground();
   void Propose();
   void ReserveAndLayAll();
   bool ReserveAndLay(Work& work);
   void Preempt();
   void AcceptAndCommit(Work& work, const Logits& logits, double pass_seconds);
+  void ShareKv(Active& sequence);
   void Accept(Work& work, const LogitsRows& rows);
   void Show(const Work& work, double pass_seconds) const;
   void Count(const Work& work, size_t committed, double pass_seconds);
+  void CountGoodput(double step_seconds);
   void Learn(const Work& work, const LogitsRows& rows, size_t committed, double pass_seconds);
   void RetireDrafters(Active& sequence);
   void Release(Active& sequence);
@@ -152,6 +145,7 @@ class Engine {
 
   Target& target_;
   EngineOptions options_;
+  StepLimits limits_;
   BlockPool pool_;
   Budget budget_;
   RequestId next_id_ = 1;
@@ -170,7 +164,8 @@ class Engine {
   int rows_ = 0;                     // of the pass
   EngineTotals totals_;
   RatioAcceptor ratio_;
-  PlaceCounter places_;
+  StepCounter counter_;
+  int64_t step_tokens_ = 0;   // that the step has committed
   std::vector<TokenId> top_;  // [rows of a sequence][its top_wanted]
 };
 

@@ -7,11 +7,15 @@
 
 #include "base/log.h"
 #include "base/stopwatch.h"
+#include "draft/guarded.h"
 
 namespace hunch {
 namespace {
 
 constexpr int kMostNodes = 64;  // of a tree; beyond, a row costs more than it can bring
+// A slow proposal may be the fault of a busy machine; so many are the drafter's.
+constexpr int kMostOverruns = 3;
+constexpr double kBoundInPasses = 10;
 
 bool AnyDrawn(const DraftTree& tree) {
   return std::any_of(tree.laws.begin(), tree.laws.end(),
@@ -27,6 +31,7 @@ Speculator::Speculator(Budget& budget, const BudgetOptions& options, int vocab_s
       vocab_size_(vocab_size),
       drafters_(std::move(drafters)),
       stats_(drafters_.size()),
+      overruns_(drafters_.size()),
       proposed_(drafters_.size()),
       work_(drafters_.size()) {}
 
@@ -41,7 +46,7 @@ void Speculator::Start(std::span<const TokenId> prompt, const SamplingParams& pa
   own_ = std::make_unique<SequenceBudget>(shared_, options_, names, params.temperature);
   for (size_t i = 0; i < drafters_.size(); ++i) {
     const Stopwatch watch;
-    const Status started = drafters_[i]->Start(prompt, params);
+    const Status started = Guarded([&] { return drafters_[i]->Start(prompt, params); });
     stats_[i].seconds += watch.Seconds();
     if (!started.ok()) {
       Drop(i, started.error().message);
@@ -64,8 +69,17 @@ void Speculator::Drop(size_t i, const std::string& why) {
                   stats_[i].name, why));
   ++stats_[i].failures;
   // What it holds of this request is of no more use.
-  drafters_[i]->Forget();
+  (void)Guarded([&] { drafters_[i]->Forget(); });
   drafters_[i].reset();
+}
+
+Status Speculator::CheckWorkBound(size_t i, double seconds) {
+  const double bound =
+      std::max(options_.most_call_seconds, kBoundInPasses * shared_.PassSeconds(1));
+  if (seconds <= bound || ++overruns_[i] < kMostOverruns) return Ok{};
+  return Error{ErrorCode::kResourceExhausted,
+               fmt::format("{} proposals took over {:.3g} s, the last one {:.3g} s", kMostOverruns,
+                           bound, seconds)};
 }
 
 void Speculator::TakeTree(size_t i, const ProposeLimits& limits, const Status& status,
@@ -86,9 +100,10 @@ void Speculator::TakeTree(size_t i, const ProposeLimits& limits, const Status& s
 
 void Speculator::AskToLookUp(size_t i, DraftTree& tree) {
   const Stopwatch watch;
-  const Status proposed = drafters_[i]->Propose(committed_, limits_, proposed_[i]);
+  const Status proposed =
+      Guarded([&] { return drafters_[i]->Propose(committed_, limits_, proposed_[i]); });
   work_[i].seconds = watch.Seconds();
-  TakeTree(i, limits_, proposed, tree);
+  TakeTree(i, limits_, proposed.ok() ? CheckWorkBound(i, work_[i].seconds) : proposed, tree);
 }
 
 bool Speculator::runs_models() const {
@@ -149,7 +164,8 @@ void Speculator::CountPass(const DraftAsk& ask, int rows, double seconds) {
 
 void Speculator::TakeAnswer(const DraftAsk& ask, DraftTree& tree) {
   work_[turn_].seconds += ask.own_seconds;
-  TakeTree(turn_, ask.limits, ask.status, tree);
+  TakeTree(turn_, ask.limits, ask.status.ok() ? CheckWorkBound(turn_, ask.own_seconds) : ask.status,
+           tree);
 }
 
 void Speculator::Finish(const BaseRows& base, DraftTree& tree) {
@@ -160,13 +176,22 @@ void Speculator::Finish(const BaseRows& base, DraftTree& tree) {
   trimmer_.Trim(limits_.max_nodes, limits_.max_depth, vocab_size_, tree);
 }
 
+// What was proposed in an earlier step says nothing about this one.
+void Speculator::SitOut() {
+  for (DraftTree& own : proposed_) own.clear();
+  std::fill(work_.begin(), work_.end(), DrafterWork{});
+  limits_ = {};
+}
+
 void Speculator::Learn(const Observation& step, std::span<const TokenId> new_tokens, int rows,
                        double pass_seconds) {
   for (const uint8_t source : step.tree.sources) ++stats_[source].draft_tokens;
   for (const int32_t node : step.path) ++stats_[step.tree.sources[node]].accepted_tokens;
   own_->Learn(proposed_, step.tree.size(), new_tokens, rows, pass_seconds, work_);
-  for (const auto& drafter : drafters_) {
-    if (drafter) drafter->Observe(step);
+  for (size_t i = 0; i < drafters_.size(); ++i) {
+    if (!drafters_[i]) continue;
+    const Status observed = Guarded([&] { drafters_[i]->Observe(step); });
+    if (!observed.ok()) Drop(i, observed.error().message);
   }
   if (own_->TakeWarning()) {
     LogWarning(fmt::format(
@@ -181,8 +206,10 @@ void Speculator::Learn(const Observation& step, std::span<const TokenId> new_tok
 }
 
 void Speculator::Forget() {
-  for (const auto& drafter : drafters_) {
-    if (drafter) drafter->Forget();
+  for (size_t i = 0; i < drafters_.size(); ++i) {
+    if (!drafters_[i]) continue;
+    const Status forgotten = Guarded([&] { drafters_[i]->Forget(); });
+    if (!forgotten.ok()) ++stats_[i].failures;
   }
 }
 

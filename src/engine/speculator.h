@@ -1,6 +1,7 @@
 // Speculator: the guessing side of one sequence. It asks the request's drafters, merges their
 // trees, lets the budget cut the result, and tells all of them what became of it. A drafter that
-// fails is dropped for the rest of the request and the others go on: it costs time, never text.
+// fails, throws or overruns its work bound is dropped for the rest of the request and the others go
+// on: it costs time, never text.
 //
 // A step's guesses are made in parts, so that drafters that run a model can share its passes with
 // other sequences' (step_proposer.h): LookUp, then a turn for each drafter with a model, then
@@ -37,6 +38,7 @@ class Speculator {
   // Most nodes that it may want to verify in a step; 0: no drafter is left.
   int max_nodes() const;
   bool runs_models() const;
+  const GuessSwitches& switches() const { return options_.switches; }
 
   // In all of these: `base` is what the target's pass has without this sequence's guesses, `tree`
   // holds the guesses so far, merged. `committed` must live until Finish.
@@ -60,6 +62,9 @@ class Speculator {
   // Cuts the tree to what is worth verifying.
   void Finish(const BaseRows& base, DraftTree& tree);
 
+  // Instead of all these: there is no room for its guesses in this step.
+  void SitOut();
+
   // How many of the target's likeliest tokens the drafters want to hear of.
   int top_wanted() const { return top_wanted_; }
   // After the commit of a step: `new_tokens` were added. `rows` and `pass_seconds` are the whole
@@ -78,6 +83,8 @@ class Speculator {
   }
   void AskToLookUp(size_t i, DraftTree& tree);
   void TakeTree(size_t i, const ProposeLimits& limits, const Status& status, DraftTree& tree);
+  // Takes note of a proposal that took so long, beside passes. An error: too many took too long.
+  Status CheckWorkBound(size_t i, double seconds);
   void Drop(size_t i, const std::string& why);
 
   Budget& shared_;
@@ -85,6 +92,7 @@ class Speculator {
   int vocab_size_;
   std::vector<std::unique_ptr<Drafter>> drafters_;  // null: dropped
   std::vector<DrafterStats> stats_;                 // [drafters_]
+  std::vector<int> overruns_;                       // [drafters_]: of the work bound
   std::unique_ptr<SequenceBudget> own_;             // from Start on
   int top_wanted_ = 0;
   bool chance_ = false;  // the rule lets guesses be drawn

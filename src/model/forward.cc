@@ -23,10 +23,12 @@ Model::Model(std::shared_ptr<const GgufFile> file, ThreadPool& pool, ForwardLimi
 Model::~Model() = default;
 
 Result<std::unique_ptr<Model>> Model::Load(std::shared_ptr<const GgufFile> file, ThreadPool& pool,
-                                           const ForwardLimits& limits, const LoadOptions& load) {
+                                           const ForwardLimits& limits, const LoadOptions& load,
+                                           ThreadPool* packing) {
   std::unique_ptr<Model> model(new Model(std::move(file), pool, limits));
   HUNCH_ASSIGN_OR_RETURN(model->config_, ReadModelConfig(*model->file_));
-  HUNCH_ASSIGN_OR_RETURN(model->weights_, LoadWeights(*model->file_, model->config_, pool, load));
+  HUNCH_ASSIGN_OR_RETURN(model->weights_, LoadWeights(*model->file_, model->config_,
+                                                      packing == nullptr ? pool : *packing, load));
   model->kept_tokens_ = load.kept_tokens;
   HUNCH_ASSIGN_OR_RETURN(model->scratch_, Scratch::Create(model->config_, limits, pool.size(),
                                                           model->logit_columns()));

@@ -75,10 +75,11 @@ struct ForwardLimits {
 class Model {
  public:
   // `file` is kept: an embedding that is not tied is read from it. `load` is for models that only
-  // guess.
+  // guess. packing: what loads it, where `pool` has other work meanwhile; null: `pool`.
   static Result<std::unique_ptr<Model>> Load(std::shared_ptr<const GgufFile> file, ThreadPool& pool,
                                              const ForwardLimits& limits,
-                                             const LoadOptions& load = {});
+                                             const LoadOptions& load = {},
+                                             ThreadPool* packing = nullptr);
   ~Model();
 
   const ModelConfig& config() const { return config_; }

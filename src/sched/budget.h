@@ -17,6 +17,7 @@
 #include "sched/cost_curve.h"
 #include "sched/pass_cost.h"
 #include "sched/plain_guard.h"
+#include "sched/plan.h"
 #include "sched/tree_choice.h"
 #include "seq/types.h"
 
@@ -32,6 +33,10 @@ struct BudgetOptions {
   Policy policy = Policy::kGoodput;
   int fixed_nodes = 4;              // kFixed: nodes of every tree
   float acceptance_warning = 0.5f;  // 0: never
+  GuessSwitches switches;
+  // The work bound: a drafter whose proposals take longer than this and than ten plain passes, the
+  // passes of its model left out, is dropped.
+  double most_call_seconds = 0.25;
 };
 
 // What a step's guessing cost one drafter of one sequence. A pass that several sequences share is

@@ -7,9 +7,19 @@ namespace {
 
 bool IsDecoding(const SequenceSnapshot& sequence) { return sequence.tokens - sequence.in_kv == 1; }
 
-// Guesses that it could use. The target adds one token of its own to whatever is accepted.
+// How deep its guesses may go. The target adds one token of its own to whatever is accepted.
+int MostDepth(const SequenceSnapshot& sequence) {
+  return std::min(sequence.tokens_left - 1, sequence.draft_length - sequence.tokens);
+}
+
+// Guesses that it could use.
 int WantedNodes(const SequenceSnapshot& sequence) {
-  return IsDecoding(sequence) && sequence.tokens_left > 1 ? sequence.draft_limit : 0;
+  return IsDecoding(sequence) && MostDepth(sequence) > 0 ? sequence.draft_limit : 0;
+}
+
+// What a pass may read of it.
+int UnreadRows(const SequenceSnapshot& sequence) {
+  return std::min(sequence.tokens - sequence.in_kv, sequence.row_limit);
 }
 
 // How many guesses each sequence may have at most, so that `free` rows are shared fairly: what some
@@ -34,7 +44,35 @@ FairShare ShareRows(std::span<const SequenceSnapshot> sequences, int free) {
   }
 }
 
+// What is kept for prompts of the rows that the decoding sequences' own leave free, and the logits
+// rows of those that could end among all of them.
+StepLimits KeptForPrompts(std::span<const SequenceSnapshot> sequences, int free_rows) {
+  StepLimits kept = {0, 0};
+  int left = free_rows;
+  for (const SequenceSnapshot& sequence : sequences) {
+    if (IsDecoding(sequence) || left <= 0) continue;
+    const int rows = std::min(UnreadRows(sequence), left);
+    left -= rows;
+    kept.max_logit_rows += sequence.in_kv + rows == sequence.tokens;
+  }
+  kept.max_rows = std::min(free_rows - left, (free_rows + 1) / 2);
+  return kept;
+}
+
 }  // namespace
+
+int MostRunning(const StepLimits& limits) {
+  return std::min(limits.max_rows, limits.max_logit_rows);
+}
+
+int AllowedGuesses(const GuessSwitches& switches, int limit, int running) {
+  const int most = switches.disable_by_batch_size;
+  return most > 0 && running > most ? 0 : limit;
+}
+
+int DraftLength(const GuessSwitches& switches) {
+  return switches.max_model_len > 0 ? switches.max_model_len : SequenceSnapshot::kNoLimit;
+}
 
 void PlanStep(std::span<const SequenceSnapshot> sequences, const StepLimits& limits,
               std::vector<StepShare>& plan) {
@@ -48,21 +86,21 @@ void PlanStep(std::span<const SequenceSnapshot> sequences, const StepLimits& lim
     logits_left -= logits ? 1 + nodes : 0;
   };
   const int count = static_cast<int>(sequences.size());
-  // Everyone has a row of its own; the guesses take what is then free.
   const int decoding =
       static_cast<int>(std::count_if(sequences.begin(), sequences.end(), IsDecoding));
-  FairShare share = ShareRows(sequences, std::min(rows_left, logits_left) - decoding);
+  const StepLimits kept = KeptForPrompts(sequences, std::max(rows_left - decoding, 0));
+  FairShare share = ShareRows(
+      sequences, std::min(rows_left - kept.max_rows, logits_left - kept.max_logit_rows) - decoding);
   for (int i = 0; i < count && rows_left > 0 && logits_left > 0; ++i) {
     if (!IsDecoding(sequences[i])) continue;
     const int wanted = WantedNodes(sequences[i]);
     const bool one_more = wanted > share.most && share.extra-- > 0;
-    add(i, 1, std::min(wanted, share.most) + one_more, sequences[i].tokens_left - 1);
+    add(i, 1, std::min(wanted, share.most) + one_more, std::max(MostDepth(sequences[i]), 0));
   }
   for (int i = 0; i < count && rows_left > 0; ++i) {
     if (IsDecoding(sequences[i])) continue;
-    const int unread = sequences[i].tokens - sequences[i].in_kv;
-    int rows = std::min(unread, rows_left);
-    if (rows == unread && logits_left == 0) --rows;
+    int rows = std::min(UnreadRows(sequences[i]), rows_left);
+    if (sequences[i].in_kv + rows == sequences[i].tokens && logits_left == 0) --rows;
     if (rows > 0) add(i, rows, 0, 0);
   }
 }

@@ -55,7 +55,8 @@ Api::Api(AsyncLlm& llm, ApiOptions options)
     : llm_(llm),
       options_(std::move(options)),
       started_(std::time(nullptr)),
-      preparer_(llm_, options_) {}
+      preparer_(llm_, options_),
+      speculation_(llm_, options_) {}
 
 HttpResponse Api::Refuse(int status, std::string_view message) {
   return ErrorResponse({.status = status, .message = std::string(message)});
@@ -78,6 +79,10 @@ void Api::Handle(HttpRequest request, std::shared_ptr<Reply> reply) {
         ErrorResponse({.status = 401,
                        .message = "wrong API key: send it as 'Authorization: Bearer KEY'",
                        .code = "invalid_api_key"}));
+  }
+  if (request.path == SpeculationRoute::kPath) {
+    if (draining_ && request.method == "POST") return reply->Send(ShuttingDown());
+    return speculation_.Handle(std::move(request), std::move(reply));
   }
   const bool names_model = request.path.starts_with("/v1/models/");
   const std::string_view path = names_model                  ? kModels
@@ -112,6 +117,10 @@ HttpResponse Api::Get(const std::string& path) const {
 
 HttpResponse Api::Health() const {
   if (draining_) return ShuttingDown();
+  if (llm_.stuck()) {
+    return ErrorResponse(
+        {.status = 503, .message = "a step of the model does not come back", .code = "stuck"});
+  }
   const AsyncLlm::Load load = llm_.load();
   return {.body =
               DumpJson({{"status", "ok"}, {"running", load.running}, {"waiting", load.waiting}})};

@@ -13,6 +13,7 @@
 
 #include "server/http.h"
 #include "server/prepare.h"
+#include "server/speculation_route.h"
 #include "server/worker.h"
 #include "session/async_llm.h"
 
@@ -27,9 +28,12 @@ class Api : public HttpHandler {
   HttpResponse Refuse(int status, std::string_view message) override;
   // From now on no new work, and /health says so.
   void Drain() { draining_ = true; }
-  // Ends the preparing thread, which holds replies: to be called before the HTTP server goes, once
-  // its Run has returned.
-  void Stop() { worker_.Stop(); }
+  // Ends the threads that prepare and swap, which hold replies: to be called before the HTTP server
+  // goes, once its Run has returned.
+  void Stop() {
+    worker_.Stop();
+    speculation_.Stop();
+  }
 
  private:
   struct Route;
@@ -49,7 +53,8 @@ class Api : public HttpHandler {
   const int64_t started_;  // seconds since 1970
   std::atomic<bool> draining_ = false;
   Preparer preparer_;  // of the worker's thread
-  Worker worker_;      // last: it uses the above
+  Worker worker_;      // after what it uses
+  SpeculationRoute speculation_;
 };
 
 }  // namespace hunch

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <limits>
+#include <utility>
 
 #include "base/utf8.h"
 
@@ -157,13 +158,7 @@ SpeculativeConfig SpeculationFields::Over(const SpeculativeConfig& server) const
 
 SpeculativeConfig GenerationFields::SpeculationOver(const SpeculativeConfig& server) const {
   SpeculativeConfig config = speculation.Over(server);
-  if (cache_salt && *cache_salt != server.cache_salt) {
-    config.cache_salt = *cache_salt;
-    // The server's file is not for texts that only some may profit from.
-    config.shared_store = config.shared_store || !config.suffix_store.empty();
-    config.suffix_store.clear();
-  }
-  return config;
+  return cache_salt ? WithCacheSalt(std::move(config), *cache_salt) : config;
 }
 
 void ReadGenerationFields(Fields& fields, GenerationFields& out) {

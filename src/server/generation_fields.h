@@ -19,6 +19,7 @@ struct SpeculationFields {
   std::optional<int> num_speculative_tokens;
   bool trace = false;  // a stream says what each step guessed
 
+  bool any() const { return enabled || method || num_speculative_tokens; }
   SpeculativeConfig Over(const SpeculativeConfig& server) const;
 };
 

@@ -4,6 +4,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <limits>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -36,6 +37,20 @@ class Families {
   void Gauge(std::string_view name, std::string_view help, double value) {
     Family(name, help, MetricType::Gauge).metric.push_back(Sample());
     families_.back().metric.back().gauge.value = value;
+  }
+  // counts[i]: of values at most bounds[i] and above the bound before.
+  void Classes(std::string_view name, std::string_view help, std::span<const int> bounds,
+               std::span<const int64_t> counts, double sum) {
+    ClientMetric sample = Sample();
+    uint64_t cumulative = 0;
+    for (size_t i = 0; i < bounds.size(); ++i) {
+      cumulative += static_cast<uint64_t>(counts[i]);
+      sample.histogram.bucket.push_back({cumulative, static_cast<double>(bounds[i])});
+    }
+    sample.histogram.bucket.push_back({cumulative, std::numeric_limits<double>::infinity()});
+    sample.histogram.sample_count = cumulative;
+    sample.histogram.sample_sum = sum;
+    Family(name, help, MetricType::Histogram).metric.push_back(std::move(sample));
   }
   void Add(std::string_view name, std::string_view help, const Histogram& histogram) {
     ClientMetric sample = Sample();
@@ -133,6 +148,36 @@ void AddSpeculation(const EngineTotals& totals, Families& families) {
   families.Counter("hunch_plain_seconds_total",
                    "What one-token passes would have taken for the same tokens",
                    totals.plain_seconds);
+  families.Gauge(
+      "hunch_goodput_ratio",
+      "Tokens per second over those of the same batches without guesses, by the measured "
+      "cost of passes; 0: not known yet",
+      totals.goodput_ratio());
+  families.Counter("hunch_goodput_seconds_total",
+                   "Time of the steps in which all requests decode, with their guessing",
+                   totals.goodput_seconds);
+  families.Counter("hunch_goodput_plain_seconds_total",
+                   "What steps without guesses would have taken for the same tokens",
+                   totals.goodput_plain_seconds);
+  families.Classes("hunch_budget_nodes",
+                   "Guesses that the budget chose to verify, for each request in each step",
+                   EngineTotals::kBudgetBounds, totals.budgets, Number(totals.draft_tokens));
+}
+
+// Of the promises: that the text is the same, and that the kernels give the reference's bits.
+void AddChecks(const ServeStats& stats, Families& families) {
+  families.Counter("hunch_lossless_audit_checked_total",
+                   "Answers decoded again plainly and compared", Number(stats.audits.checked));
+  families.Counter("hunch_lossless_audit_mismatch_total", "Of these, answers that differed",
+                   Number(stats.audits.mismatched));
+  families.Counter("hunch_lossless_audit_dropped_total",
+                   "Audits for which there was no room or no time", Number(stats.audits.dropped));
+  families.Gauge("hunch_kernel_self_check",
+                 "1: every kernel gave the reference's bits at the start; 0: some did not, and the "
+                 "reference runs instead",
+                 stats.kernels_distrusted == 0 ? 1 : 0);
+  families.Gauge("hunch_kernels_distrusted", "Kernels that the reference replaces",
+                 stats.kernels_distrusted);
 }
 
 }  // namespace
@@ -142,6 +187,7 @@ std::string MetricsText(const ServeStats& stats, const std::string& model_name) 
   AddRequests(stats, families);
   AddTokens(stats.engine, families);
   AddSpeculation(stats.engine, families);
+  AddChecks(stats, families);
   return families.Text();
 }
 

@@ -57,8 +57,13 @@ AnswerHead Preparer::MakeHead(std::string_view prefix, const GenerationFields& c
 }
 
 Status Preparer::AddChoices(const std::vector<TokenId>& prompt, const GenerationFields& common,
-                            uint64_t seed, std::vector<TextRequest>& out) const {
-  TextRequest request = {prompt, common.sampling, common.SpeculationOver(options_.speculation)};
+                            const std::string& id, uint64_t seed,
+                            std::vector<TextRequest>& out) const {
+  TextRequest request = {
+      prompt, common.sampling,
+      common.SpeculationOver(llm_.swapped_speculation().value_or(options_.speculation))};
+  request.own_speculation = common.speculation.any();
+  request.id = id;
   request.params.seed = seed;
   request.trace_steps = common.stream && common.speculation.trace;
   HUNCH_RETURN_IF_ERROR(llm_.llm().Check(request));
@@ -79,7 +84,7 @@ Prepared Preparer::Chat(const std::string& body) {
   if (!prompt.ok()) return ErrorResponse(ApiErrorOf(prompt.error(), "messages"));
   AnswerHead head = MakeHead("chatcmpl", chat.common);
   PreparedAnswer answer;
-  const Status added = AddChoices(*prompt, chat.common, head.seed, answer.requests);
+  const Status added = AddChoices(*prompt, chat.common, head.id, head.seed, answer.requests);
   if (!added.ok()) return ErrorResponse(ApiErrorOf(added.error(), "messages"));
   answer.options = {chat.common.n, chat.common.stream, chat.common.include_usage};
   answer.format = MakeChatFormat(std::move(head), llm_.llm().tokenizer(), chat.logprobs);
@@ -107,7 +112,7 @@ Prepared Preparer::Completions(const std::string& body) {
   for (const PromptText& text : completion.prompts) {
     const Result<std::vector<TokenId>> prompt = EncodePrompt(text);
     if (!prompt.ok()) return ErrorResponse(ApiErrorOf(prompt.error(), "prompt"));
-    const Status added = AddChoices(*prompt, common, head.seed, answer.requests);
+    const Status added = AddChoices(*prompt, common, head.id, head.seed, answer.requests);
     if (!added.ok()) return ErrorResponse(ApiErrorOf(added.error(), "prompt"));
     if (!completion.echo) continue;
     const auto* words = std::get_if<std::string>(&text);

@@ -21,7 +21,7 @@ namespace hunch {
 struct ApiOptions {
   std::vector<std::string> model_names;  // at least one; answers carry the first
   std::string api_key;                   // "": everybody may ask
-  SpeculativeConfig speculation;         // of requests that say nothing else
+  SpeculativeConfig speculation;         // of requests that say nothing else, until it is swapped
   std::string fingerprint;
 };
 
@@ -53,7 +53,7 @@ class Preparer {
   AnswerHead MakeHead(std::string_view prefix, const GenerationFields& common);
   // The requests of one prompt's n choices. Errors: those of Llm::Check, before any is made.
   Status AddChoices(const std::vector<TokenId>& prompt, const GenerationFields& common,
-                    uint64_t seed, std::vector<TextRequest>& out) const;
+                    const std::string& id, uint64_t seed, std::vector<TextRequest>& out) const;
   Result<std::vector<TokenId>> EncodePrompt(const PromptText& prompt) const;
 
   const AsyncLlm& llm_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "kernels/self_check.h"
 
 namespace hunch {
 
@@ -15,13 +16,18 @@ struct AsyncLlm::Job {
   Stopwatch since_submission;
   double queue_seconds = 0;  // once it runs
   AsyncRequest own;
-  RequestId id = 0;              // once it runs
-  std::vector<TextDelta> fresh;  // of the current step
+  std::unique_ptr<TextRequest> audited;  // what an audit will ask; null: none
+  RequestId id = 0;                      // once it runs
+  std::vector<TextDelta> fresh;          // of the current step
   std::optional<Result<RequestOutput>> result;
 };
 
 AsyncLlm::AsyncLlm(std::unique_ptr<Llm> llm, const AsyncOptions& options)
-    : options_(options), llm_(std::move(llm)), thread_([this] { Run(); }) {}
+    : options_(options),
+      llm_(std::move(llm)),
+      auditor_(*llm_, options.audit_rate),
+      watchdog_(options.watchdog),
+      thread_([this] { Run(); }) {}
 
 AsyncLlm::~AsyncLlm() { Stop(); }
 
@@ -63,6 +69,30 @@ void AsyncLlm::Cancel(Ticket ticket) {
   work_.notify_one();
 }
 
+Status AsyncLlm::SwapSpeculation(const SpeculativeConfig& config) {
+  const Error closed = {ErrorCode::kUnsupported, "the server is shutting down"};
+  std::lock_guard one(one_swap_);
+  HUNCH_ASSIGN_OR_RETURN(auto prepared, llm_->PrepareSwap(config));
+  std::unique_lock lock(mutex_);
+  if (draining_ || stopping_) return closed;
+  for (const auto& job : waiting_) {
+    TextRequest& request = job->own.request;
+    if (request.own_speculation) continue;
+    request.speculation = WithCacheSalt(config, request.speculation.cache_salt);
+  }
+  swap_ = std::move(prepared);
+  work_.notify_one();
+  swapped_.wait(lock, [this] { return swap_ == nullptr || stopping_; });
+  if (swap_ != nullptr) return closed;
+  speculation_ = config;
+  return Ok{};
+}
+
+std::optional<SpeculativeConfig> AsyncLlm::swapped_speculation() const {
+  std::lock_guard lock(mutex_);
+  return speculation_;
+}
+
 bool AsyncLlm::Drain(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   draining_ = true;
@@ -74,6 +104,7 @@ void AsyncLlm::Stop() {
     std::lock_guard lock(mutex_);
     stopping_ = true;
     work_.notify_one();
+    swapped_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
 }
@@ -92,8 +123,14 @@ AsyncLlm::Load AsyncLlm::load() const {
 }
 
 void AsyncLlm::Run() {
+  stats_.kernels_distrusted = static_cast<int>(CheckedKernels().distrusted.size());
+  {
+    std::lock_guard lock(mutex_);
+    published_ = stats_;
+  }
   std::vector<std::shared_ptr<Job>> admitted, dropped;
   while (WaitForWork(admitted, dropped)) {
+    watchdog_.Begin();
     for (const auto& job : dropped) {
       RequestOutput nothing;
       nothing.finish_reason = FinishReason::kCancelled;
@@ -101,8 +138,10 @@ void AsyncLlm::Run() {
       job->own.on_done(std::move(nothing));
     }
     for (const auto& job : admitted) Begin(job);
+    if (running_.empty()) auditor_.StartNext();
     llm_->Step();
     HandOver();
+    watchdog_.End();
     // Not to be held while the thread is parked.
     admitted.clear();
     dropped.clear();
@@ -115,10 +154,13 @@ bool AsyncLlm::WaitForWork(std::vector<std::shared_ptr<Job>>& admitted,
                            std::vector<std::shared_ptr<Job>>& dropped) {
   std::unique_lock lock(mutex_);
   work_.wait(lock, [this] {
-    return stopping_ || !running_.empty() || !waiting_.empty() || !cancelled_.empty();
+    return stopping_ || !running_.empty() || !waiting_.empty() || !cancelled_.empty() ||
+           auditor_.busy() || swap_ != nullptr;
   });
+  if (stopping_ || draining_) auditor_.Stop();
+  TakeSwap();
   if (stopping_) {
-    if (running_.empty() && waiting_.empty()) return false;
+    if (running_.empty() && waiting_.empty() && !auditor_.running()) return false;
     for (const auto& job : waiting_) dropped.push_back(job);
     waiting_.clear();
     for (const auto& job : running_) llm_->Cancel(job->id);
@@ -131,6 +173,12 @@ bool AsyncLlm::WaitForWork(std::vector<std::shared_ptr<Job>>& admitted,
   }
   if (running_count_ == 0 && waiting_.empty()) over_.notify_all();
   return true;
+}
+
+void AsyncLlm::TakeSwap() {
+  if (swap_ == nullptr) return;
+  llm_->Swap(std::move(swap_));
+  swapped_.notify_all();
 }
 
 void AsyncLlm::TakeCancelled(std::vector<std::shared_ptr<Job>>& dropped) {
@@ -157,6 +205,7 @@ void AsyncLlm::Begin(const std::shared_ptr<Job>& job) {
     };
   }
   const auto on_done = [job = job.get()](RequestOutput output) { job->result = std::move(output); };
+  job->audited = auditor_.Draw(job->own.request);
   const Result<RequestId> id = llm_->Start(std::move(job->own.request), on_text, on_done);
   if (id.ok()) {
     job->id = *id;
@@ -173,13 +222,17 @@ void AsyncLlm::HandOver() {
   for (const auto& job : running_) {
     if (!job->fresh.empty()) job->own.on_text(std::exchange(job->fresh, {}));
     if (!job->result) continue;
-    if (job->result->ok()) stats_.Count(job->result->value(), job->queue_seconds);
+    if (job->result->ok()) {
+      stats_.Count(job->result->value(), job->queue_seconds);
+      if (job->audited) auditor_.Add(std::move(job->audited), job->result->value());
+    }
     job->own.on_done(std::move(*job->result));
     ++over;
   }
   std::erase_if(running_, [](const std::shared_ptr<Job>& job) { return job->result.has_value(); });
   stats_.engine = llm_->totals();
   stats_.kv_usage = llm_->kv_usage();
+  stats_.audits = auditor_.counts();
   std::lock_guard lock(mutex_);
   published_ = stats_;
   running_count_ -= over;

@@ -13,18 +13,23 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "base/result.h"
+#include "base/watchdog.h"
+#include "session/auditor.h"
 #include "session/llm.h"
 #include "session/serve_stats.h"
 
 namespace hunch {
 
 struct AsyncOptions {
-  int max_num_seqs = 1;  // that run at once
-  int max_queued = 128;  // that wait beside them
+  int max_num_seqs = 1;   // that run at once
+  int max_queued = 128;   // that wait beside them
+  double audit_rate = 0;  // the part of requests that is audited (auditor.h)
+  WatchdogOptions watchdog = {};
 };
 
 struct AsyncRequest {
@@ -55,6 +60,14 @@ class AsyncLlm {
   // The request is over before the next step. Nothing happens when it is over already.
   void Cancel(Ticket ticket);
 
+  // Hot swap (Llm) for the requests that run, wait and come, but for those with their
+  // own_speculation. Waits while what `config` needs is loaded, and until the step under way is
+  // over; the requests go on meanwhile. Errors: Llm::PrepareSwap's, which change nothing;
+  // kUnsupported: Drain or Stop was called.
+  Status SwapSpeculation(const SpeculativeConfig& config);
+  // What that was last given; none: it never was.
+  std::optional<SpeculativeConfig> swapped_speculation() const;
+
   // Takes no more requests and waits until those it has are over, but no longer than `patience`.
   // False: some were not.
   bool Drain(std::chrono::milliseconds patience);
@@ -62,6 +75,8 @@ class AsyncLlm {
   void Stop();
 
   Load load() const;
+  // A step has not come back for so long that the process is about to end.
+  bool stuck() const { return watchdog_.stuck(); }
   // As of the end of the last step.
   ServeStats stats() const;
   // The most requests that may be here at once.
@@ -75,6 +90,7 @@ class AsyncLlm {
   void Run();
   bool WaitForWork(std::vector<std::shared_ptr<Job>>& admitted,
                    std::vector<std::shared_ptr<Job>>& dropped);
+  void TakeSwap();
   void TakeCancelled(std::vector<std::shared_ptr<Job>>& dropped);
   void Begin(const std::shared_ptr<Job>& job);
   void HandOver();
@@ -91,11 +107,17 @@ class AsyncLlm {
   bool draining_ = false, stopping_ = false;
   Ticket next_ticket_ = 1;
   ServeStats published_;
+  std::unique_ptr<PreparedSwap> swap_;  // until the engine's thread takes it
+  std::optional<SpeculativeConfig> speculation_;
+  std::condition_variable swapped_;  // swap_ was taken
+  std::mutex one_swap_;              // held before mutex_
 
   // Of the engine's thread.
   std::vector<std::shared_ptr<Job>> running_;  // in order of arrival
   ServeStats stats_;
+  Auditor auditor_;
 
+  Watchdog watchdog_;
   std::thread thread_;  // last: it uses all of the above
 };
 

@@ -62,6 +62,9 @@ const DraftModelOptions kDraftTrees = {.branches = 3, .expand = kDraftLeaves};
 Status DraftSide::Open(const LlmOptions& options, const PlannedModel& target,
                        const Tokenizer& tokenizer) {
   if (options.draft_model.empty()) return Ok{};
+  path_ = options.draft_model;
+  quantization_ = options.draft_quantization;
+  vocab_ = options.draft_vocab;
   planned_ = target;
   vocab_size_ = tokenizer.vocab_size();
   HUNCH_ASSIGN_OR_RETURN(planned_.load, LoadOptionsOf(options, vocab_size_));
@@ -77,12 +80,17 @@ Status DraftSide::Open(const LlmOptions& options, const PlannedModel& target,
   return Ok{};
 }
 
+bool DraftSide::IsFor(const LlmOptions& options) const {
+  return !path_.empty() && path_ == options.draft_model &&
+         quantization_ == options.draft_quantization && vocab_ == options.draft_vocab;
+}
+
 Status DraftSide::Load(const LlmOptions& options, const SizedPlan& plan, Model& target,
-                       ThreadPool& pool) {
+                       ThreadPool& pool, ThreadPool* packing) {
   if (planned() == nullptr) return Ok{};
   if (!own_) {
-    HUNCH_ASSIGN_OR_RETURN(
-        model_, Model::Load(file_, pool, DraftLimits(options.max_num_seqs), planned_.load));
+    HUNCH_ASSIGN_OR_RETURN(model_, Model::Load(file_, pool, DraftLimits(options.max_num_seqs),
+                                               planned_.load, packing));
   }
   Model& model = own_ ? target : *model_;
   HUNCH_ASSIGN_OR_RETURN(
@@ -111,7 +119,8 @@ Status DraftSide::LoadBeside(const LlmOptions& options, int max_model_len, Model
                              options.draft_model, static_cast<double>(needed) / 1e6,
                              static_cast<double>(plan.memory.available) / 1e6)};
   }
-  return Load(running, plan, target, pool);
+  ThreadPool own_thread(1);
+  return Load(running, plan, target, pool, &own_thread);
 }
 
 std::unique_ptr<Drafter> DraftSide::Make(std::vector<TokenId> end_tokens,

@@ -22,10 +22,13 @@ class DraftSide {
   const PlannedModel* planned() const { return file_ == nullptr && !own_ ? nullptr : &planned_; }
   // Whether the target drafts for itself.
   bool own() const { return own_; }
-  // After Open, once memory is planned. `target` must outlive this.
-  Status Load(const LlmOptions& options, const SizedPlan& plan, Model& target, ThreadPool& pool);
-  // As Load, beside a target that runs already with a context of `max_model_len`. An error when the
-  // memory that is free now does not hold it.
+  // Whether it was opened for these options' draft model.
+  bool IsFor(const LlmOptions& options) const;
+  // After Open, once memory is planned. `target` must outlive this. packing: as Model::Load's.
+  Status Load(const LlmOptions& options, const SizedPlan& plan, Model& target, ThreadPool& pool,
+              ThreadPool* packing = nullptr);
+  // As Load, beside a target that runs already with a context of `max_model_len`, and whose pool
+  // may be at work. An error when the memory that is free now does not hold it.
   Status LoadBeside(const LlmOptions& options, int max_model_len, Model& target, ThreadPool& pool);
   // Bytes that its pass reads, of those that the target's reads; 0: no draft model.
   double pass_share() const { return pass_share_; }
@@ -35,7 +38,8 @@ class DraftSide {
 
  private:
   bool own_ = false;
-  std::shared_ptr<const GgufFile> file_;  // null when the target drafts for itself
+  std::string path_, quantization_, vocab_;  // of the options
+  std::shared_ptr<const GgufFile> file_;     // null when the target drafts for itself
   PlannedModel planned_ = {};
   int vocab_size_ = 0;
   int context_ = 0;

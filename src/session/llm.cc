@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,14 @@
 
 namespace hunch {
 namespace {
+
+// What a swap brings; null: what is there already, or nothing.
+struct LoadedSwap : PreparedSwap {
+  using PreparedSwap::PreparedSwap;
+  std::shared_ptr<DraftSide> draft;
+  std::shared_ptr<SuffixStore> suffix_store;
+  std::shared_ptr<const NgramTable> ngram_table;
+};
 
 class LoadedLlm : public Llm {
  public:
@@ -33,6 +42,8 @@ class LoadedLlm : public Llm {
   bool Step() override { return requests_->Step(); }
   void Cancel(RequestId id) override { requests_->Cancel(id); }
   Status Check(const TextRequest& request) const override;
+  Result<std::unique_ptr<PreparedSwap>> PrepareSwap(const SpeculativeConfig& config) override;
+  void Swap(std::unique_ptr<PreparedSwap> swap) override;
   Status SwapSpeculation(const SpeculativeConfig& config) override;
   const Tokenizer& tokenizer() const override { return *tokenizer_; }
   int max_model_len() const override { return max_model_len_; }
@@ -47,9 +58,11 @@ class LoadedLlm : public Llm {
 
  private:
   Status LoadTemplate();
-  DraftParts Parts(const DraftSide& draft_side) {
-    return {draft_side, *tokenizer_, stores_, max_model_len_};
+  std::shared_ptr<DraftSide> draft() const {
+    std::lock_guard lock(draft_mutex_);
+    return draft_;
   }
+  DraftParts Parts() { return {draft(), *tokenizer_, stores_, max_model_len_}; }
   void AddBos(std::vector<TokenId>& tokens) const;
 
   ThreadPool pool_;
@@ -59,27 +72,31 @@ class LoadedLlm : public Llm {
   std::string template_error_ = "the model file has no chat template";
   std::unique_ptr<Model> model_;
   std::unique_ptr<ModelTarget> target_;
-  std::unique_ptr<DraftSide> draft_ = std::make_unique<DraftSide>();
+  mutable std::mutex draft_mutex_;  // for who asks on other threads
+  std::shared_ptr<DraftSide> draft_ = std::make_shared<DraftSide>();
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<RequestSet> requests_;
-  bool generating_ = false;  // one of them is Generate's
   SharedStores stores_;
   int max_model_len_ = 0;
   double load_seconds_ = 0;
   LlmOptions options_;
   PlannedModel planned_ = {};
-
-  // Asked for while a request runs; done between two of its steps.
-  struct Swap {
-    std::vector<std::unique_ptr<Drafter>> drafters;
-    BudgetOptions budget;
-  };
-  std::optional<Swap> swap_;
-  std::unique_ptr<DraftSide> retired_;  // what drafters that are still running use
 };
+
+// Each sequence that runs needs a row of every pass.
+Status CheckBatchedTokens(const LlmOptions& options) {
+  const int rows = options.max_num_batched_tokens;
+  if (rows == 0 || (rows >= options.max_num_seqs && rows <= kTargetLimits.max_rows)) return Ok{};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      fmt::format("max_num_batched_tokens is {}: it must be at least max_num_seqs, {}, and "
+                  "at most {}",
+                  rows, options.max_num_seqs, kTargetLimits.max_rows)};
+}
 
 Status LoadedLlm::Init(const LlmOptions& options) {
   const auto start = std::chrono::steady_clock::now();
+  HUNCH_RETURN_IF_ERROR(CheckBatchedTokens(options));
   HUNCH_ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, GgufFile::Open(options.model));
   file_ = std::move(file);
   PlannedModel target = {file_.get(), {}};
@@ -106,14 +123,17 @@ Status LoadedLlm::Init(const LlmOptions& options) {
   HUNCH_RETURN_IF_ERROR(draft_->Load(options, plan, *model_, pool_));
   const std::vector<PassTime> pass_times =
       options.pass_times.empty() ? PriorPassTimes() : options.pass_times;
-  engine_ = std::make_unique<Engine>(*target_,
-                                     EngineOptions{.vocab_size = tokenizer_->vocab_size(),
-                                                   .max_model_len = max_model_len_,
-                                                   .kv_blocks = plan.target_blocks,
-                                                   .share_prefixes = options.enable_prefix_caching,
-                                                   .max_num_seqs = options.max_num_seqs,
-                                                   .end_tokens = tokenizer_->end_tokens(),
-                                                   .pass_times = pass_times});
+  EngineOptions engine = {.vocab_size = tokenizer_->vocab_size(),
+                          .max_model_len = max_model_len_,
+                          .kv_blocks = plan.target_blocks,
+                          .share_prefixes = options.enable_prefix_caching,
+                          .max_num_seqs = options.max_num_seqs,
+                          .end_tokens = tokenizer_->end_tokens(),
+                          .pass_times = pass_times};
+  if (options.max_num_batched_tokens > 0) {
+    engine.max_num_batched_tokens = options.max_num_batched_tokens;
+  }
+  engine_ = std::make_unique<Engine>(*target_, std::move(engine));
   if (draft_->pass_share() > 0) engine_->SetDrafterShare("draft_model", draft_->pass_share());
   requests_ = std::make_unique<RequestSet>(*engine_, *tokenizer_);
   stores_.SetVocabulary(VocabularyIdOf(*tokenizer_));
@@ -173,20 +193,13 @@ Result<RequestOutput> LoadedLlm::Generate(std::span<const TokenId> prompt,
                                           const SpeculativeConfig& speculation,
                                           const OnText& on_text) {
   std::optional<RequestOutput> output;
-  HUNCH_ASSIGN_OR_RETURN(const RequestId id,
-                         Start({{prompt.begin(), prompt.end()}, params, speculation}, on_text,
-                               [&](RequestOutput done) { output = std::move(done); }));
-  generating_ = true;
-  swap_.reset();  // of a request before this one
-  while (!output) {
-    requests_->Step();
-    if (!swap_) continue;
-    if (!output) engine_->SetDrafters(id, std::move(swap_->drafters), swap_->budget);
-    swap_.reset();
-    retired_.reset();
-  }
-  retired_.reset();
-  generating_ = false;
+  TextRequest request;
+  request.prompt.assign(prompt.begin(), prompt.end());
+  request.params = params;
+  request.speculation = speculation;
+  const auto on_done = [&](RequestOutput done) { output = std::move(done); };
+  HUNCH_RETURN_IF_ERROR(Start(std::move(request), on_text, on_done));
+  while (!output) requests_->Step();
   return std::move(*output);
 }
 
@@ -202,7 +215,7 @@ Result<RequestId> LoadedLlm::Start(TextRequest request, OnText on_text, OnDone o
     output.timings.load = load_seconds_;
     on_done(std::move(output));
   };
-  return requests_->Add(std::move(request), Parts(*draft_), std::move(on_text), std::move(finish));
+  return requests_->Add(std::move(request), Parts(), std::move(on_text), std::move(finish));
 }
 
 Status LoadedLlm::Check(const TextRequest& request) const {
@@ -223,7 +236,7 @@ Status LoadedLlm::Check(const TextRequest& request) const {
                              tokenizer_->vocab_size())};
   }
   HUNCH_RETURN_IF_ERROR(ValidateSamplingParams(request.params, tokenizer_->vocab_size()));
-  return CheckSpeculation(request.speculation, *draft_);
+  return CheckSpeculation(request.speculation, *draft());
 }
 
 std::vector<PassTime> LoadedLlm::pass_times() const {
@@ -234,30 +247,48 @@ std::vector<PassTime> LoadedLlm::pass_times() const {
   return times;
 }
 
+// Reads nothing that the thread that steps may write, but for the draft model that is there.
+Result<std::unique_ptr<PreparedSwap>> LoadedLlm::PrepareSwap(const SpeculativeConfig& config) {
+  auto swap = std::make_unique<LoadedSwap>(config);
+  LlmOptions options = options_;
+  options.draft_model = config.model;
+  options.draft_quantization = config.draft_quantization;
+  options.draft_vocab = config.draft_vocab;
+  const std::shared_ptr<const DraftSide> current = draft();
+  if (config.UsesDraftModel() && !config.model.empty() && !current->IsFor(options)) {
+    swap->draft = std::make_shared<DraftSide>();
+    HUNCH_RETURN_IF_ERROR(swap->draft->Open(options, planned_, *tokenizer_));
+    HUNCH_RETURN_IF_ERROR(swap->draft->LoadBeside(options, max_model_len_, *model_, pool_));
+  }
+  HUNCH_RETURN_IF_ERROR(CheckSpeculation(config, swap->draft ? *swap->draft : *current));
+  if (!config.suffix_store.empty()) {
+    HUNCH_ASSIGN_OR_RETURN(swap->suffix_store, stores_.ReadSuffixStore(config.suffix_store));
+  }
+  if (!config.ngram_cache.empty()) {
+    HUNCH_ASSIGN_OR_RETURN(swap->ngram_table, stores_.ReadTable(config.ngram_cache));
+  }
+  return std::unique_ptr<PreparedSwap>(std::move(swap));
+}
+
+// The drafters of running requests keep the draft model that they use.
+void LoadedLlm::Swap(std::unique_ptr<PreparedSwap> swap) {
+  auto& loaded = static_cast<LoadedSwap&>(*swap);
+  if (loaded.draft) {
+    engine_->SetDrafterShare("draft_model", loaded.draft->pass_share());
+    std::lock_guard lock(draft_mutex_);
+    draft_ = std::move(loaded.draft);
+  }
+  const SpeculativeConfig& config = loaded.config;
+  if (loaded.suffix_store) {
+    stores_.AddSuffixStore(config.cache_salt, config.suffix_store, std::move(loaded.suffix_store));
+  }
+  if (loaded.ngram_table) stores_.AddTable(config.ngram_cache, std::move(loaded.ngram_table));
+  requests_->Swap(config, Parts());
+}
+
 Status LoadedLlm::SwapSpeculation(const SpeculativeConfig& config) {
-  if (requests_->size() > (generating_ ? 1 : 0)) {
-    return Error{ErrorCode::kUnsupported,
-                 "other requests are running: change speculation when they are over"};
-  }
-  std::unique_ptr<DraftSide> loaded;
-  if (config.UsesDraftModel() && !config.model.empty()) {
-    LlmOptions options = options_;
-    options.draft_model = config.model;
-    options.draft_quantization = config.draft_quantization;
-    options.draft_vocab = config.draft_vocab;
-    loaded = std::make_unique<DraftSide>();
-    HUNCH_RETURN_IF_ERROR(loaded->Open(options, planned_, *tokenizer_));
-    HUNCH_RETURN_IF_ERROR(loaded->LoadBeside(options, max_model_len_, *model_, pool_));
-  }
-  Swap swap;
-  HUNCH_ASSIGN_OR_RETURN(swap.drafters, MakeDrafters(config, Parts(loaded ? *loaded : *draft_)));
-  swap.budget = BudgetFor(config);
-  // The running request's drafters still use the old side: it goes with them.
-  if (loaded) {
-    engine_->SetDrafterShare("draft_model", loaded->pass_share());
-    retired_ = std::exchange(draft_, std::move(loaded));
-  }
-  swap_ = std::move(swap);
+  HUNCH_ASSIGN_OR_RETURN(auto swap, PrepareSwap(config));
+  Swap(std::move(swap));
   return Ok{};
 }
 

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -87,6 +88,10 @@ struct SpeculativeConfig {
   std::string cache_salt;    // also of the KV that requests share
   std::string suffix_store;  // file that keeps suffix's store between runs; implies shared_store
   std::string ngram_cache;   // file of `hunch ngram build`, for ngram_cache
+  // Over whatever pays: no guesses while more sequences run, or past so many tokens of prompt and
+  // output. 0: not set.
+  int disable_by_batch_size = 0;
+  int max_model_len = 0;
 
   bool NeedsDraftModel() const { return method.Has(DrafterKind::kDraftModel); }
   bool UsesDraftModel() const {
@@ -94,6 +99,9 @@ struct SpeculativeConfig {
   }
 };
 Status ValidateSpeculativeConfig(const SpeculativeConfig& config);
+// `config` for a request with a salt of its own, or without one: "". What such a request learns and
+// profits from is not the file's.
+SpeculativeConfig WithCacheSalt(SpeculativeConfig config, const std::string& cache_salt);
 
 // "auto" (f16), "f16", "q8_0", "f32". The error lists them.
 Result<KvType> ParseKvCacheDtype(std::string_view name);
@@ -107,6 +115,7 @@ struct LlmOptions {
   int threads = 0;          // 0: what affinity and cgroup quota give
   int max_model_len = 0;    // 0: the model's own context, at most 32768 and what memory allows
   int max_num_seqs = 1;
+  int max_num_batched_tokens = 0;        // rows of a pass; 0: as many as it can have
   bool enable_prefix_caching = false;    // prompts that begin alike are read once; no bit changes
   KvType kv_cache_dtype = KvType::kF16;  // of the target and of its draft model
   // What passes took on this machine with this model, with ascending rows; empty: not known.
@@ -156,6 +165,9 @@ struct TextRequest {
   SamplingParams params;
   SpeculativeConfig speculation;
   bool trace_steps = false;  // its deltas say what the steps did
+  bool own_speculation = false;  // it asked for that itself: a swap for all leaves it alone
+  bool background = false;       // an audit (EngineRequest)
+  std::string id = {};           // names it in logs
 };
 
 struct RequestOutput {
@@ -199,6 +211,14 @@ using OnText = std::function<bool(const TextDelta&)>;
 // The request is over.
 using OnDone = std::function<void(RequestOutput)>;
 
+// What PrepareSwap made.
+struct PreparedSwap {
+  explicit PreparedSwap(SpeculativeConfig with) : config(std::move(with)) {}
+  virtual ~PreparedSwap() = default;
+
+  SpeculativeConfig config;
+};
+
 class Llm {
  public:
   static Result<std::unique_ptr<Llm>> Load(const LlmOptions& options);
@@ -227,11 +247,15 @@ class Llm {
   // The errors that Start would give for the request itself. Any thread.
   virtual Status Check(const TextRequest& request) const = 0;
 
-  // Hot swap: from its next step on the running request guesses as `config` says, whatever Generate
-  // was given; its text does not change. A draft model that `config` names is loaded and checked
-  // first: when that fails, nothing changes. To be called from OnText, or between requests to load
-  // another draft model for the next ones.
-  // An error while a request of Start runs.
+  // Hot swap, in two parts. PrepareSwap loads and checks all that `config` needs, which may take
+  // seconds, beside what runs: on any thread, one call at a time. An error changes nothing. Swap is
+  // quick, on the thread that steps (OnText too): from their next step on the running requests
+  // guess as the configuration says, whatever they were started with, but for audits and those with
+  // their own_speculation; and a draft model that it names is that of later requests. No text
+  // changes.
+  virtual Result<std::unique_ptr<PreparedSwap>> PrepareSwap(const SpeculativeConfig& config) = 0;
+  virtual void Swap(std::unique_ptr<PreparedSwap> swap) = 0;
+  // Both.
   virtual Status SwapSpeculation(const SpeculativeConfig& config) = 0;
 
   // Any thread.

@@ -67,8 +67,8 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(DrafterKind kind, const Speculative
           std::make_unique<NgramCacheDrafter>(parts.max_model_len, std::move(table)));
     }
     case DrafterKind::kDraftModel: {
-      auto drafter = parts.draft_side.Make(parts.tokenizer.end_tokens(),
-                                           std::make_shared<const std::string>(config.cache_salt));
+      auto drafter = parts.draft_side->Make(parts.tokenizer.end_tokens(),
+                                            std::make_shared<const std::string>(config.cache_salt));
       if (drafter == nullptr) return NoDraftModel(config);
       return drafter;
     }
@@ -93,7 +93,7 @@ Status CheckSpeculation(const SpeculativeConfig& config, const DraftSide& draft_
 
 Result<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(const SpeculativeConfig& config,
                                                            const DraftParts& parts) {
-  HUNCH_RETURN_IF_ERROR(CheckSpeculation(config, parts.draft_side));
+  HUNCH_RETURN_IF_ERROR(CheckSpeculation(config, *parts.draft_side));
   std::vector<std::unique_ptr<Drafter>> drafters;
   const std::vector<DrafterKind> kinds = KindsOf(config);
   if (kinds.empty()) return drafters;
@@ -111,6 +111,8 @@ BudgetOptions BudgetFor(const SpeculativeConfig& config) {
   } else if (config.method.automatic()) {
     options.acceptance_warning = 0;
   }
+  options.switches = {.disable_by_batch_size = config.disable_by_batch_size,
+                      .max_model_len = config.max_model_len};
   options.fixed_nodes = config.num_speculative_tokens;
   const bool lookahead = config.method.Has(DrafterKind::kLookahead);
   if (options.fixed_nodes == 0 && lookahead) options.fixed_nodes = LookaheadNodes(config);

@@ -17,7 +17,7 @@ namespace hunch {
 
 // What drafters are made of.
 struct DraftParts {
-  const DraftSide& draft_side;
+  std::shared_ptr<const DraftSide> draft_side;  // must outlive the drafters
   const Tokenizer& tokenizer;
   SharedStores& stores;
   int max_model_len;

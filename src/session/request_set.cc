@@ -1,7 +1,10 @@
 #include "session/request_set.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "base/log.h"
 #include "session/text_side.h"
 
 namespace hunch {
@@ -31,6 +34,8 @@ struct RequestSet::Running {
   Running(const Tokenizer& tokenizer, const TextRequest& request, OnText text_to, OnDone done_to)
       : params(request.params),
         method(request.speculation.method),
+        cache_salt(request.speculation.cache_salt),
+        keeps_speculation(request.own_speculation || request.background),
         on_text(std::move(text_to)),
         on_done(std::move(done_to)),
         text(tokenizer, params, on_text) {}
@@ -48,6 +53,10 @@ struct RequestSet::Running {
   RequestId id = 0;
   SamplingParams params;
   DraftMethod method;
+  std::string cache_salt;
+  bool keeps_speculation;
+  bool swaps = false;                                  // before the next step
+  std::vector<std::shared_ptr<const DraftSide>> used;  // by its drafters, the earlier ones too
   OnText on_text;
   OnDone on_done;
   TextSide text;
@@ -55,7 +64,10 @@ struct RequestSet::Running {
 
 RequestSet::RequestSet(Engine& engine, const Tokenizer& tokenizer)
     : engine_(engine), tokenizer_(tokenizer) {}
-RequestSet::~RequestSet() = default;
+// Drafters go before what they use.
+RequestSet::~RequestSet() {
+  for (const auto& running : running_) engine_.Cancel(running->id);
+}
 
 Result<RequestId> RequestSet::Add(TextRequest request, const DraftParts& parts, OnText on_text,
                                   OnDone on_done) {
@@ -63,6 +75,8 @@ Result<RequestId> RequestSet::Add(TextRequest request, const DraftParts& parts, 
       std::make_unique<Running>(tokenizer_, request, std::move(on_text), std::move(on_done));
   EngineRequest submitted;
   HUNCH_ASSIGN_OR_RETURN(submitted.drafters, MakeDrafters(request.speculation, parts));
+  running->used.push_back(parts.draft_side);
+  submitted.background = request.background;
   submitted.prompt = std::move(request.prompt);
   submitted.params = std::move(request.params);
   submitted.budget = BudgetFor(request.speculation);
@@ -78,7 +92,34 @@ Result<RequestId> RequestSet::Add(TextRequest request, const DraftParts& parts, 
   return running_.back()->id;
 }
 
+void RequestSet::Swap(SpeculativeConfig config, DraftParts parts) {
+  for (const auto& running : running_) running->swaps = !running->keeps_speculation;
+  swap_.emplace(PendingSwap{std::move(config), std::move(parts)});
+}
+
+void RequestSet::SwapPending() {
+  if (!swap_) return;
+  for (const auto& running : running_) {
+    if (!std::exchange(running->swaps, false)) continue;
+    const Status swapped = SwapOne(*running);
+    if (swapped.ok()) continue;
+    LogWarning(fmt::format("request {} goes on guessing as before: {}", running->id,
+                           swapped.error().message));
+  }
+  swap_.reset();
+}
+
+Status RequestSet::SwapOne(Running& running) {
+  const SpeculativeConfig config = WithCacheSalt(swap_->config, running.cache_salt);
+  HUNCH_ASSIGN_OR_RETURN(auto drafters, MakeDrafters(config, swap_->parts));
+  running.used.push_back(swap_->parts.draft_side);
+  engine_.SetDrafters(running.id, std::move(drafters), BudgetFor(config));
+  running.method = config.method;
+  return Ok{};
+}
+
 bool RequestSet::Step() {
+  SwapPending();
   if (running_.empty()) return false;
   for (const auto& running : running_) {
     if (!running->text.StillWanted()) engine_.Cancel(running->id);

@@ -4,6 +4,7 @@
 #define HUNCH_SESSION_REQUEST_SET_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/engine.h"
@@ -24,15 +25,26 @@ class RequestSet {
                         OnDone on_done);
   // As Llm's. A request's OnDone may add others.
   bool Step();
+  // From their next step on the requests that run now guess as `config` says, with drafters made of
+  // `parts`, but for audits and those that asked for their own way. At any time, in a step too.
+  void Swap(SpeculativeConfig config, DraftParts parts);
   void Cancel(RequestId id) { engine_.Cancel(id); }
   size_t size() const { return running_.size(); }
 
  private:
   struct Running;
+  struct PendingSwap {
+    SpeculativeConfig config;
+    DraftParts parts;
+  };
+
+  void SwapPending();
+  Status SwapOne(Running& running);
 
   Engine& engine_;
   const Tokenizer& tokenizer_;
   std::vector<std::unique_ptr<Running>> running_;  // in order of arrival
+  std::optional<PendingSwap> swap_;
 };
 
 }  // namespace hunch

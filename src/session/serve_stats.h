@@ -7,6 +7,7 @@
 
 #include "engine/engine_totals.h"
 #include "metrics/histogram.h"
+#include "session/auditor.h"
 #include "session/llm.h"
 
 namespace hunch {
@@ -26,6 +27,9 @@ struct ServeStats {
   int running = 0, waiting = 0;
   double kv_usage = 0;  // share of the blocks that sequences hold
   EngineTotals engine;
+  AuditCounts audits;
+  int kernels_distrusted = 0;    // that gave other bits than the reference, which replaces them
+  SpeculationStats speculation;  // of all requests that are over
   std::array<int64_t, 4> finished = {};  // by FinishReason
   // Of requests: seconds, from their submission.
   Histogram first_token{kFirstTokenBounds};
@@ -38,6 +42,7 @@ struct ServeStats {
   // A request is over that waited so long before it ran.
   void Count(const RequestOutput& output, double queue_seconds) {
     ++finished[static_cast<size_t>(output.finish_reason)];
+    speculation.Add(output.speculation);
     const auto tokens = static_cast<double>(output.token_ids.size());
     queue.Observe(queue_seconds);
     if (tokens == 0) return;

@@ -27,22 +27,32 @@ SharedStores::Set& SharedStores::Use(const std::string& path, const std::string&
 
 SharedStores::Set& SharedStores::For(const std::string& salt) { return Use("", salt); }
 
-Result<SharedStores::Set*> SharedStores::ForFile(const std::string& salt, const std::string& path) {
-  if (Find(path, salt) != sets_.end()) return &Use(path, salt);
+Result<std::shared_ptr<SuffixStore>> SharedStores::ReadSuffixStore(const std::string& path) const {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     // Before the answer and not after it.
     const auto folder = std::filesystem::path(path).parent_path();
-    if (folder.empty() || std::filesystem::is_directory(folder, error)) return &Use(path, salt);
+    if (folder.empty() || std::filesystem::is_directory(folder, error)) {
+      return std::make_shared<SuffixStore>();
+    }
     return Error{ErrorCode::kNotFound,
                  fmt::format("{}: the suffix store cannot be kept there: no such folder; make it "
                              "or name another",
                              path)};
   }
-  HUNCH_ASSIGN_OR_RETURN(auto loaded, SuffixStore::Load(path, vocabulary_));
-  Set& set = Use(path, salt);
-  set.suffix = std::move(loaded);
-  return &set;
+  return SuffixStore::Load(path, vocabulary_);
+}
+
+Result<SharedStores::Set*> SharedStores::ForFile(const std::string& salt, const std::string& path) {
+  if (Find(path, salt) != sets_.end()) return &Use(path, salt);
+  HUNCH_ASSIGN_OR_RETURN(auto store, ReadSuffixStore(path));
+  AddSuffixStore(salt, path, std::move(store));
+  return &Use(path, salt);
+}
+
+void SharedStores::AddSuffixStore(const std::string& salt, const std::string& path,
+                                  std::shared_ptr<SuffixStore> store) {
+  if (Find(path, salt) == sets_.end()) Use(path, salt).suffix = std::move(store);
 }
 
 Status SharedStores::Save(const std::string& salt, const std::string& path) {
@@ -51,10 +61,18 @@ Status SharedStores::Save(const std::string& salt, const std::string& path) {
   return found->suffix->Save(path, vocabulary_);
 }
 
+Result<std::shared_ptr<const NgramTable>> SharedStores::ReadTable(const std::string& path) const {
+  return NgramTable::Open(path, vocabulary_);
+}
+
+void SharedStores::AddTable(const std::string& path, std::shared_ptr<const NgramTable> table) {
+  tables_.try_emplace(path, std::move(table));
+}
+
 Result<std::shared_ptr<const NgramTable>> SharedStores::Table(const std::string& path) {
   if (const auto known = tables_.find(path); known != tables_.end()) return known->second;
-  HUNCH_ASSIGN_OR_RETURN(auto table, NgramTable::Open(path, vocabulary_));
-  return tables_[path] = std::move(table);
+  HUNCH_ASSIGN_OR_RETURN(tables_[path], ReadTable(path));
+  return tables_[path];
 }
 
 }  // namespace hunch

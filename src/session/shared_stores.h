@@ -36,6 +36,13 @@ class SharedStores {
   // As For, and its suffix store is the file's, once: later calls keep what has been added since. A
   // file that is not there is an empty store; one that cannot be used is an error.
   Result<Set*> ForFile(const std::string& salt, const std::string& path);
+  // What ForFile and Table would read. Any thread, once the vocabulary is set.
+  Result<std::shared_ptr<SuffixStore>> ReadSuffixStore(const std::string& path) const;
+  Result<std::shared_ptr<const NgramTable>> ReadTable(const std::string& path) const;
+  // Spares ForFile and Table the reading; what is there already stays.
+  void AddSuffixStore(const std::string& salt, const std::string& path,
+                      std::shared_ptr<SuffixStore> store);
+  void AddTable(const std::string& path, std::shared_ptr<const NgramTable> table);
   // Writes the suffix store of the set where it came from; does nothing where ForFile gave none, as
   // to a request that learns nothing: what is in the file is not known then.
   Status Save(const std::string& salt, const std::string& path);

@@ -93,7 +93,21 @@ Status ValidateSpeculativeConfig(const SpeculativeConfig& config) {
         fmt::format("prompt_lookup_min {} and prompt_lookup_max {}: need 1 <= min <= max <= {}",
                     config.prompt_lookup_min, config.prompt_lookup_max, kMaxLookup));
   }
+  if (config.disable_by_batch_size < 0 || config.max_model_len < 0) {
+    return Refused(
+        fmt::format("disable_by_batch_size {} and max_model_len {}: neither can be less "
+                    "than 1",
+                    config.disable_by_batch_size, config.max_model_len));
+  }
   return Ok{};
+}
+
+SpeculativeConfig WithCacheSalt(SpeculativeConfig config, const std::string& cache_salt) {
+  if (cache_salt == config.cache_salt) return config;
+  config.cache_salt = cache_salt;
+  config.shared_store = config.shared_store || !config.suffix_store.empty();
+  config.suffix_store.clear();
+  return config;
 }
 
 double SpeculationStats::acceptance_rate() const {

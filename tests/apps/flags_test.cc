@@ -78,13 +78,15 @@ TEST(FlagTable, EveryGeneratingSubcommandTakesEverySamplingFlag) {
 // Everything a flag with a numeric default can set.
 std::string Numbers(const Flags& f) {
   const SamplingParams& s = f.sampling;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
-                     f.host, f.port, f.served_seqs, f.max_queued, f.repeats, fmt::join(f.rows, ","),
-                     fmt::join(f.contexts, ","), fmt::join(f.prompt_lengths, ","), f.threads,
-                     f.max_model_len, f.max_num_seqs, KvCacheDtypeName(f.kv_cache_dtype),
-                     f.per_category, f.rounds, s.min_tokens, s.temperature, s.top_p, s.top_k,
-                     s.min_p, s.typical_p, s.repetition_penalty, s.presence_penalty,
-                     s.frequency_penalty, s.seed, s.logprobs);
+  return fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} "
+      "{}",
+      f.batched_tokens, f.audit_rate, f.watchdog_seconds, f.host, f.port, f.served_seqs,
+      f.max_queued, f.repeats, fmt::join(f.rows, ","), fmt::join(f.contexts, ","),
+      fmt::join(f.prompt_lengths, ","), f.threads, f.max_model_len, f.max_num_seqs,
+      KvCacheDtypeName(f.kv_cache_dtype), f.per_category, f.rounds, s.min_tokens, s.temperature,
+      s.top_p, s.top_k, s.min_p, s.typical_p, s.repetition_penalty, s.presence_penalty,
+      s.frequency_penalty, s.seed, s.logprobs);
 }
 
 TEST(FlagTable, DefaultsInTheHelpAreTheDefaults) {
@@ -117,6 +119,12 @@ TEST(Flags, ServeTakesWhereAndForWhom) {
                                                 "3",
                                                 "--max-queue-len",
                                                 "0",
+                                                "--max-num-batched-tokens",
+                                                "16",
+                                                "--audit-rate",
+                                                "0.5",
+                                                "--watchdog-seconds",
+                                                "7",
                                                 "--no-enable-prefix-caching",
                                                 "--max-model-len",
                                                 "64",
@@ -133,11 +141,18 @@ TEST(Flags, ServeTakesWhereAndForWhom) {
   EXPECT_THAT(flags->model_names, ElementsAre("a", "b"));
   EXPECT_EQ(flags->served_seqs, 3);
   EXPECT_EQ(flags->max_queued, 0);
+  EXPECT_EQ(flags->batched_tokens, 16);
+  EXPECT_EQ(flags->audit_rate, 0.5f);
+  EXPECT_EQ(flags->watchdog_seconds, 7);
   EXPECT_FALSE(flags->serve_prefix_caching);
   for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--port", "65536"},
                                                 {"--port", "http"},
                                                 {"--max-num-seqs", "0"},
                                                 {"--max-num-seqs", "65"},
+                                                {"--max-num-batched-tokens", "0"},
+                                                {"--max-num-batched-tokens", "257"},
+                                                {"--audit-rate", "1.5"},
+                                                {"--watchdog-seconds", "-1"},
                                                 {"--api-key="},
                                                 {"--host="},
                                                 {"a prompt"}}) {

@@ -30,6 +30,7 @@ TEST(Serve, SaysWhereItListensAndEndsWithASignal) {
   EXPECT_EQ(app.out(), "");
   ASSERT_EQ(app.loads.size(), 1u);
   EXPECT_EQ(app.loads[0].max_num_seqs, 3);
+  EXPECT_EQ(app.loads[0].max_num_batched_tokens, 256);
   EXPECT_EQ(app.loads[0].max_model_len, 64);
   EXPECT_TRUE(app.loads[0].enable_prefix_caching);
   EXPECT_EQ(app.loads[0].kv_cache_dtype, KvType::kQ8_0);

@@ -21,7 +21,8 @@ TEST(SpeculationFlag, ReadsEveryKey) {
       R"({"method": "ngram+draft_model", "model": "d.gguf", "num_speculative_tokens": 64,
           "prompt_lookup_max": 8, "prompt_lookup_min": 3, "policy": "threshold",
           "acceptance_warning": 0.25, "lookahead_window": 7, "lookahead_ngram": 3,
-          "lookahead_guesses": 6, "ngram_cache": "x.ngc"})");
+          "lookahead_guesses": 6, "ngram_cache": "x.ngc", "disable_by_batch_size": 4,
+          "max_model_len": 512})");
   ASSERT_TRUE(flag.ok()) << flag.error().message;
   const auto config = SingleMethod(flag.value());
   ASSERT_TRUE(config.ok()) << config.error().message;
@@ -36,6 +37,34 @@ TEST(SpeculationFlag, ReadsEveryKey) {
   EXPECT_EQ(config.value().lookahead_ngram, 3);
   EXPECT_EQ(config.value().lookahead_guesses, 6);
   EXPECT_EQ(config.value().ngram_cache, "x.ngc");
+  EXPECT_EQ(config.value().disable_by_batch_size, 4);
+  EXPECT_EQ(config.value().max_model_len, 512);
+}
+
+TEST(SpeculationFlag, TakesOlderNamesOfVllm) {
+  const auto flag = ParseSpeculationFlag(
+      R"({"speculative_disable_by_batch_size": 2, "speculative_max_model_len": 9})");
+  ASSERT_TRUE(flag.ok()) << flag.error().message;
+  EXPECT_EQ(flag.value().fields.disable_by_batch_size, 2);
+  EXPECT_EQ(flag.value().fields.max_model_len, 9);
+}
+
+TEST(SpeculationFlag, IsWrittenAsItIsRead) {
+  for (const char* json : {"{}", R"({"method": "none"})",
+                           R"({"method": "suffix+ngram", "num_speculative_tokens": 3,
+                               "policy": "threshold", "disable_by_batch_size": 4,
+                               "max_model_len": 99, "shared_store": true, "suffix_store": "s"})"}) {
+    const SpeculativeConfig config = SingleMethod(ParseSpeculationFlag(json).value()).value();
+    const Json written = SpeculativeConfigJson(config);
+    const auto again = ParseSpeculationFlag(written.dump());
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ(SpeculativeConfigJson(SingleMethod(again.value()).value()), written);
+    EXPECT_EQ(again.value().method, config.method);
+    EXPECT_EQ(again.value().fields.num_speculative_tokens, config.num_speculative_tokens);
+    EXPECT_EQ(again.value().fields.policy, config.policy);
+    EXPECT_EQ(again.value().fields.max_model_len, config.max_model_len);
+    EXPECT_EQ(again.value().fields.suffix_store, config.suffix_store);
+  }
 }
 
 TEST(SpeculationFlag, RefusesWithTheReason) {
@@ -96,7 +125,7 @@ TEST(SpeculationFlag, NothingMeansAuto) {
 TEST(SpeculationFlag, LabelsTellSettingsApart) {
   SpeculationFlag flag;
   const auto label = [&](const char* text) {
-    return MethodLabel(flag.For(ParseMethodChoice(text).value()));
+    return MethodLabel(ConfigOf(flag, ParseMethodChoice(text).value()));
   };
   for (const char* text : {"none", "auto", "ngram:4", "ngram+draft_model", "auto:threshold"}) {
     EXPECT_EQ(label(text), text);

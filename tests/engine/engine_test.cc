@@ -9,62 +9,12 @@
 
 #include "draft/draft_model.h"
 #include "draft/ngram.h"
-#include "support/fake_drafters.h"
-#include "support/fake_kv_target.h"
+#include "support/engine_fixture.h"
 
 namespace hunch {
 namespace {
 
-constexpr int kVocab = 96;
-constexpr TokenId kEnd = kVocab - 1;
-
-class EngineTest : public testing::Test {
- protected:
-  static constexpr ForwardLimits kLimits = {.max_rows = 32, .max_logit_rows = 12};
-
-  Engine MakeEngine(int kv_blocks, int max_model_len, bool share_prefixes = false,
-                    int max_num_seqs = 1000) {
-    return Engine(target_, {.vocab_size = kVocab,
-                            .max_model_len = max_model_len,
-                            .kv_blocks = kv_blocks,
-                            .share_prefixes = share_prefixes,
-                            .max_num_seqs = max_num_seqs,
-                            .end_tokens = {kEnd}});
-  }
-  EngineRequest MakeRequest(size_t prompt, int max_tokens,
-                            std::unique_ptr<Drafter> drafter = nullptr, int guesses = 4) {
-    EngineRequest request;
-    request.prompt = fake_.Prompt(prompt);
-    request.params.max_tokens = max_tokens;
-    request.params.temperature = 0.8f;
-    request.params.ignore_eos = true;
-    if (drafter) request.drafters.push_back(std::move(drafter));
-    request.budget = {.policy = Policy::kFixed, .fixed_nodes = guesses};
-    return request;
-  }
-  static EngineResult Finish(Engine& engine, Engine::RequestId id) {
-    std::unique_ptr<EngineResult> result;
-    while ((result = engine.Take(id)) == nullptr) engine.Step();
-    return *result;
-  }
-  // What a request gives alone, plainly, with plenty of memory.
-  std::vector<TokenId> Plain(EngineRequest request) {
-    Engine engine = MakeEngine(64, 512);
-    return Finish(engine, engine.Submit(std::move(request)).value()).tokens;
-  }
-  std::vector<TokenId> Plain(const std::vector<TokenId>& prompt, const SamplingParams& params) {
-    EngineRequest request;
-    request.prompt = prompt;
-    request.params = params;
-    return Plain(std::move(request));
-  }
-  std::unique_ptr<Drafter> Right(const std::vector<TokenId>& whole) {
-    return std::make_unique<ScriptedDrafter>(TrueContinuation(whole, kVocab));
-  }
-
-  FakeTarget fake_{kVocab, 11};
-  FakeKvTarget target_{fake_, 64, kLimits};
-};
+using EngineTest = EngineFixture;
 
 TEST_F(EngineTest, SequencesTogetherGiveWhatEachGivesAlone) {
   Engine engine = MakeEngine(64, 300);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace hunch {
 namespace {
 
@@ -295,6 +297,22 @@ TEST(SequenceBudget, GoodGuessesPayInALargeBatchToo) {
     sequence.Prune(base_rows, tree);
     EXPECT_EQ(tree.size(), 2) << base_rows;
   }
+}
+
+// Where each row costs something, a row that everyone waits for must bring more the more wait.
+TEST(SequenceBudget, GuessesFadeAsTheBatchFills) {
+  Budget budget = SlopedBudget();
+  std::vector<int> nodes;
+  for (const int base_rows : {1, 4, 8, 16, 24}) {
+    SequenceBudget sequence(budget, {}, 1, 0);
+    const int most = sequence.DraftLimits(base_rows, 8, 8).max_nodes;
+    DraftTree tree = Chain(most, most, 0.5f);
+    sequence.Prune(base_rows, tree);
+    nodes.push_back(tree.size());
+  }
+  EXPECT_GE(nodes.front(), 2);
+  EXPECT_TRUE(std::is_sorted(nodes.rbegin(), nodes.rend()));
+  EXPECT_EQ(nodes.back(), 0);
 }
 
 // Eight sequences: alone a pass would have to bring more than its one sequence's tokens.

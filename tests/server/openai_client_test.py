@@ -192,6 +192,38 @@ class OpenAiClientTest(unittest.TestCase):
             together = list(pool.map(lambda one: stream_text(self.chat(**one, stream=True)), asked))
         self.assertEqual(together, alone)
 
+    def test_guessing_is_swapped_while_requests_run(self):
+        """Also to a draft model that was not there; no request is dropped, and no text changes."""
+        flags = ["--api-key", KEY, "--audit-rate", "1", "--max-num-batched-tokens", "16"]
+        server = Server(*flags)
+        long = {**SAMPLED, "max_tokens": 400, "extra_body": {"ignore_eos": True}}
+        chat = lambda **more: server.client().chat.completions.create(model=model_path().stem, messages=MESSAGES, **long, **more)
+        alone = chat().choices[0].message.content
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            running = [pool.submit(lambda: stream_text(chat(stream=True))) for _ in range(3)]
+            for config in [{"method": "ngram"}, {"model": str(model_path()), "num_speculative_tokens": 3}, {"method": "none"},
+                           {"disable_by_batch_size": 2, "max_model_len": 100}]:
+                status, state = server.call("/v1/speculation", config)
+                self.assertEqual(status, 200, state)
+                self.assertEqual(state["enabled"], config.get("method") != "none")
+            texts = [future.result() for future in running]
+        self.assertEqual(texts, [alone] * 3)
+        self.assertEqual(server.call("/v1/speculation", {"model": "no-such-file.gguf"})[0], 400)
+        self.assertEqual(server.call("/v1/speculation", {}, key="wrong")[0], 401)
+        drafters = [drafter["name"] for drafter in server.call("/v1/speculation")[1]["drafters"]]
+        self.assertIn("draft_model", drafters)
+
+        def metric(name):
+            with urllib.request.urlopen(f"{server.url}/metrics", timeout=60) as answer:
+                return float(re.search(rf"^{name}{{.*}} (.*)$", answer.read().decode(), re.MULTILINE)[1])
+        deadline = time.time() + 60
+        while metric("hunch_lossless_audit_checked_total") < 4 and time.time() < deadline:
+            time.sleep(0.1)
+        self.assertEqual(metric("hunch_lossless_audit_checked_total"), 4)
+        self.assertEqual(metric("hunch_lossless_audit_mismatch_total"), 0)
+        self.assertEqual(metric("hunch_kernel_self_check"), 1)
+        self.assertEqual(server.stop(), 0)
+
     def test_wrong_input_names_the_field(self):
         for field, value in [("temperature", -1), ("n", 0), ("top_logprobs", 21), ("messages", []), ("logit_bias", {"1": 1000}),
                              ("stop", [""]), ("max_tokens", "many")]:

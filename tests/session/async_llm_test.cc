@@ -194,6 +194,121 @@ TEST_F(AsyncLlmTest, StoppingCancelsEverything) {
   for (Asked& one : asked) EXPECT_EQ(one.Get()->finish_reason, FinishReason::kCancelled);
 }
 
+TEST_F(AsyncLlmTest, ASwapIsForThoseThatWaitAndComeAndDropsNobody) {
+  Gate gate;
+  FakeLlmScript script;
+  script.before_token = [&](size_t) { gate.Wait(); };
+  const auto llm = Make(script, {.max_num_seqs = 1, .max_queued = 4});
+  std::array<Asked, 3> asked;
+  SubmitOne(*llm, asked[0]);
+  while (llm->load().running == 0) std::this_thread::yield();
+  std::vector<AsyncRequest> requests;
+  for (const bool own : {false, true}) {
+    TextRequest request;
+    request.prompt = {'b'};
+    request.speculation = {.method = DrafterKind::kNgram, .cache_salt = "s", .suffix_store = "f"};
+    request.own_speculation = own;
+    requests.push_back(asked[own ? 2 : 1].Request(std::move(request)));
+  }
+  ASSERT_TRUE(llm->Submit(std::move(requests)).ok());
+  EXPECT_FALSE(llm->swapped_speculation());
+  std::thread swapper([&] {
+    EXPECT_TRUE(llm->SwapSpeculation({.method = DraftMethod::Auto(), .suffix_store = "g"}).ok());
+  });
+  std::this_thread::sleep_for(100ms);
+  gate.Open();
+  swapper.join();
+  for (Asked& one : asked) EXPECT_EQ(one.Get()->text, "one two three");
+  EXPECT_EQ(llm->swapped_speculation()->method, DraftMethod::Auto());
+  llm->Stop();
+  ASSERT_EQ(calls_.size(), 4u);
+  EXPECT_TRUE(calls_[1].swap);
+  EXPECT_EQ(calls_[2].speculation.method, DraftMethod::Auto());
+  EXPECT_EQ(calls_[2].speculation.cache_salt, "s") << "a request keeps its salt";
+  EXPECT_EQ(calls_[2].speculation.suffix_store, "") << "the file is not for it";
+  EXPECT_EQ(calls_[3].speculation.method, DraftMethod(DrafterKind::kNgram));
+}
+
+TEST_F(AsyncLlmTest, ASwapThatFailsChangesNothing) {
+  FakeLlmScript script;
+  script.swap_error = Error{ErrorCode::kNotFound, "no such model"};
+  const auto llm = Make(script, {});
+  EXPECT_EQ(llm->SwapSpeculation({}).error().message, "no such model");
+  EXPECT_FALSE(llm->swapped_speculation());
+  llm->Drain(10s);
+  EXPECT_TRUE(calls_.empty());
+}
+
+TEST_F(AsyncLlmTest, WhileDrainingNothingIsSwapped) {
+  const auto llm = Make({}, {});
+  llm->Drain(10s);
+  EXPECT_THAT(llm->SwapSpeculation({}).error().message, HasSubstr("shutting down"));
+}
+
+TEST_F(AsyncLlmTest, AStepThatHangsIsSeen) {
+  Gate gate;
+  FakeLlmScript script;
+  script.before_token = [&](size_t position) {
+    if (position == 2) gate.Wait();
+  };
+  std::promise<void> barked;
+  const auto llm =
+      Make(script, {.watchdog = {.limit = 30ms, .on_stuck = [&] { barked.set_value(); }}});
+  std::this_thread::sleep_for(60ms);
+  EXPECT_FALSE(llm->stuck()) << "a parked thread is not stuck";
+  Asked asked;
+  SubmitOne(*llm, asked);
+  barked.get_future().wait();
+  EXPECT_TRUE(llm->stuck());
+  gate.Open();
+  EXPECT_TRUE(asked.Get().ok());
+}
+
+TEST_F(AsyncLlmTest, FinishedRequestsAreAuditedAndADifferenceIsCounted) {
+  FakeLlmScript script;
+  script.faults = {{"ngram", 3}};
+  const auto llm = Make(script, {.audit_rate = 1});
+  const auto ask = [&](const DraftMethod& method) {
+    Asked asked;
+    TextRequest request;
+    request.prompt = {'a'};
+    request.speculation.method = method;
+    std::vector<AsyncRequest> requests;
+    requests.push_back(asked.Request(std::move(request)));
+    ASSERT_TRUE(llm->Submit(std::move(requests)).ok());
+    EXPECT_TRUE(asked.Get().ok());
+  };
+  ask(DraftMethod::Auto());
+  while (llm->stats().audits.checked < 1) std::this_thread::yield();
+  EXPECT_EQ(llm->stats().audits.mismatched, 0);
+  ask(DrafterKind::kNgram);
+  while (llm->stats().audits.checked < 2) std::this_thread::yield();
+  EXPECT_EQ(llm->stats().audits.mismatched, 1);
+  EXPECT_EQ(llm->stats().finished[static_cast<size_t>(FinishReason::kStop)], 2)
+      << "an audit is nobody's request";
+}
+
+TEST_F(AsyncLlmTest, AnAuditHoldsUpNoStop) {
+  Gate gate;
+  std::atomic<int> tokens = 0;
+  FakeLlmScript script;
+  script.answer = "abc";
+  script.before_token = [&](size_t) {
+    if (++tokens > 5) gate.Wait();  // the audit's second token
+  };
+  const auto llm = Make(script, {.audit_rate = 1});
+  Asked asked;
+  SubmitOne(*llm, asked);
+  EXPECT_TRUE(asked.Get().ok());
+  while (tokens < 6) std::this_thread::yield();
+  EXPECT_EQ(llm->load().running, 0);
+  EXPECT_TRUE(llm->Drain(0ms)) << "nobody waits for an audit";
+  gate.Open();
+  llm->Stop();
+  EXPECT_EQ(llm->stats().audits.checked, 0);
+  EXPECT_EQ(llm->stats().audits.dropped, 1);
+}
+
 TEST(AsyncSmolLM2, RequestsSideBySideSayWhatEachSaysAlone) {
   HUNCH_REQUIRE_MODEL(path, "smollm2");
   auto loaded = Llm::Load({.model = path, .threads = 2, .max_model_len = 512, .max_num_seqs = 4});
@@ -217,7 +332,7 @@ TEST(AsyncSmolLM2, RequestsSideBySideSayWhatEachSaysAlone) {
     alone.push_back(
         (*loaded)->Generate(request.prompt, request.params, request.speculation, nullptr).value());
   }
-  AsyncLlm llm(std::move(*loaded), {.max_num_seqs = 4, .max_queued = 8});
+  AsyncLlm llm(std::move(*loaded), {.max_num_seqs = 4, .max_queued = 8, .audit_rate = 1});
   std::vector<Asked> asked(requests.size() + 1);
   std::vector<AsyncRequest> submitted;
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -228,6 +343,11 @@ TEST(AsyncSmolLM2, RequestsSideBySideSayWhatEachSaysAlone) {
   const auto tickets = llm.Submit(std::move(submitted));
   ASSERT_TRUE(tickets.ok());
   llm.Cancel(tickets->back());
+  // They guess in another way from here on, but for those that would not be told.
+  EXPECT_TRUE(llm.SwapSpeculation({.method = DraftMethod(DrafterKind::kDraftModel),
+                                   .model = path,
+                                   .num_speculative_tokens = 3})
+                  .ok());
   int64_t accepted = 0;
   for (size_t i = 0; i < requests.size(); ++i) {
     const auto output = asked[i].Get();
@@ -243,6 +363,8 @@ TEST(AsyncSmolLM2, RequestsSideBySideSayWhatEachSaysAlone) {
     }
   }
   EXPECT_GT(accepted, 0);
+  while (llm.stats().audits.checked == 0) std::this_thread::sleep_for(5ms);
+  EXPECT_EQ(llm.stats().audits.mismatched, 0);
   EXPECT_EQ(asked.back().Get()->finish_reason, FinishReason::kCancelled);
 }
 

@@ -206,6 +206,12 @@ TEST(LlmLoad, WhatCannotBeLoadedIsRefusedWithAReason) {
               testing::HasSubstr("max_model_len"));
   EXPECT_THAT(message({.model = TinyModelPath("llama"), .max_num_seqs = 0}),
               testing::HasSubstr("max_num_seqs"));
+  for (const int rows : {3, 257}) {
+    EXPECT_THAT(
+        message(
+            {.model = TinyModelPath("llama"), .max_num_seqs = 4, .max_num_batched_tokens = rows}),
+        testing::HasSubstr("max_num_batched_tokens"));
+  }
   // Two vocabularies.
   EXPECT_THAT(
       message({.model = TinyModelPath("qwen2"), .draft_model = TinyModelPath("llama3_rope")}),

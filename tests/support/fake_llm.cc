@@ -61,9 +61,18 @@ Result<std::vector<TokenId>> FakeLlm::EncodeRaw(std::string_view text) const {
   return tokenizer_.Encode(text, true);
 }
 
-Status FakeLlm::SwapSpeculation(const SpeculativeConfig& config) {
+Result<std::unique_ptr<PreparedSwap>> FakeLlm::PrepareSwap(const SpeculativeConfig& config) {
   if (script_.swap_error) return *script_.swap_error;
-  calls_->push_back({"", {}, config, true});
+  return std::make_unique<PreparedSwap>(config);
+}
+
+void FakeLlm::Swap(std::unique_ptr<PreparedSwap> swap) {
+  calls_->push_back({"", {}, swap->config, true});
+}
+
+Status FakeLlm::SwapSpeculation(const SpeculativeConfig& config) {
+  HUNCH_ASSIGN_OR_RETURN(auto swap, PrepareSwap(config));
+  Swap(std::move(swap));
   return Ok{};
 }
 

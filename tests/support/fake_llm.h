@@ -87,6 +87,8 @@ class FakeLlm : public Llm {
   bool Step() override;
   void Cancel(RequestId id) override;
   Status Check(const TextRequest& request) const override;
+  Result<std::unique_ptr<PreparedSwap>> PrepareSwap(const SpeculativeConfig& config) override;
+  void Swap(std::unique_ptr<PreparedSwap> swap) override;
   Status SwapSpeculation(const SpeculativeConfig& config) override;
   const Tokenizer& tokenizer() const override { return tokenizer_; }
   int max_model_len() const override { return script_.max_model_len; }
