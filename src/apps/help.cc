@@ -49,6 +49,21 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
      "  curl localhost:8000/v1/chat/completions -d '{\"messages\": [{\"role\": \"user\", "
      "\"content\": "
      "\"Hi\"}]}'\n"},
+    {"batch", "IN.jsonl", "answer a file of requests, in OpenAI's batch format",
+     "Each line of IN.jsonl is {\"custom_id\": ..., \"method\": \"POST\", \"url\": ..., "
+     "\"body\": ...} with what\n"
+     "hunch serve takes at /v1/chat/completions or /v1/completions; its answer is a line of -o, in "
+     "the\n"
+     "order in which they are ready. A line that is wrong is answered with its error and stops "
+     "nothing.\n"
+     "Killed or interrupted, the same command goes on where it was. A line without \"seed\" gets "
+     "one from\n"
+     "its custom_id, so its text is the same every time. Exit code 0: every line has its answer, "
+     "even if\n"
+     "that is an error; the last line on standard error counts those.\n",
+     "  hunch batch --model m.gguf requests.jsonl -o answers.jsonl\n"
+     "  hunch batch --model m.gguf --max-num-seqs 16 --served-model-name gpt-4o-mini in.jsonl -o "
+     "out.jsonl\n"},
     {"bench", "", "compare drafting methods on the same prompts",
      "Runs every method on every prompt, in turn and in rotating order, and compares each output "
      "with\n"
