@@ -6,7 +6,7 @@ set -euo pipefail
 
 packages=(
   g++ cmake ninja-build make pkg-config python3 python3-pip clang-format
-  haproxy libspdlog-dev libfmt-dev nlohmann-json3-dev libutf8proc-dev libboost-dev prometheus-cpp-dev libgtest-dev libgmock-dev
+  libspdlog-dev libfmt-dev nlohmann-json3-dev libutf8proc-dev libboost-dev prometheus-cpp-dev libgtest-dev libgmock-dev
   "$@"
 )
 
