@@ -82,27 +82,37 @@ Status BatchRun::Feed() {
 
 void BatchRun::Take(const BatchLine& line) {
   auto parsed = ParseBatchLine(line.text);
+  auto* request = std::get_if<BatchRequest>(&parsed);
   BatchRefusal refusal;
-  if (auto* request = std::get_if<BatchRequest>(&parsed)) {
-    const auto [first, fresh] = custom_ids_.emplace(request->custom_id, line.number);
-    if (output_.Done(line.id)) return;
-    if (fresh) return Ask({line.id, std::move(*request), false});
+  if (request != nullptr) {
     refusal.custom_id = request->custom_id;
-    refusal.error = {.message = fmt::format("\"custom_id\" {} is that of line {} too: give each "
-                                            "line its own",
-                                            Quote(request->custom_id), first->second),
-                     .param = "custom_id",
-                     .code = "duplicate_custom_id"};
   } else {
-    refusal = std::move(std::get<BatchRefusal>(parsed));
+    refusal = std::get<BatchRefusal>(std::move(parsed));
   }
+  // Lines that are done count too: which of two is the first must not depend on the run.
+  const int64_t other = LineBefore(refusal.custom_id, line.number);
   if (output_.Done(line.id)) return;
   if (line.too_long) {
     refusal.error = {.message = fmt::format("the line has more than {} bytes: shorten it",
                                             BatchLines::kMostBytes),
                      .code = "line_too_long"};
+  } else if (other != 0) {
+    refusal.error = {.message = fmt::format("\"custom_id\" {} is that of line {} too: give each "
+                                            "line its own",
+                                            Quote(*refusal.custom_id), other),
+                     .param = "custom_id",
+                     .code = "duplicate_custom_id"};
+  } else if (request != nullptr) {
+    return Ask({line.id, std::move(*request), false});
   }
   Add(RefusedLine(line.id, refusal), true);
+}
+
+// The line that had this custom_id before line `number`; 0: none.
+int64_t BatchRun::LineBefore(const std::optional<std::string>& custom_id, int64_t number) {
+  if (!custom_id) return 0;
+  const auto [first, fresh] = custom_ids_.emplace(*custom_id, number);
+  return fresh ? 0 : first->second;
 }
 
 void BatchRun::Ask(Asked asked) {

@@ -5,6 +5,7 @@
 #define HUNCH_APPS_BATCH_RUN_H_
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -45,6 +46,7 @@ class BatchRun {
 
   Status Feed();
   void Take(const BatchLine& line);
+  int64_t LineBefore(const std::optional<std::string>& custom_id, int64_t number);
   void Ask(Asked asked);
   void OnAnswer(Asked asked, const HttpResponse& response);
   void Add(std::string line, bool wrong);
