@@ -2,12 +2,14 @@
 #
 #   make run [PROMPT="..."] [MODEL=NAME|PATH] [DRAFT=NAME|PATH]   build, fetch the model, answer a prompt
 #   make test                                                     build and run everything
+#   make install [PREFIX=/usr/local]                              the program, the library and its headers
 #
 # Others: deps build debug asan tsan aarch64 format tidy clean.
 
 MODEL ?= smollm2
 DRAFT ?=
 PROMPT ?=
+PREFIX ?= /usr/local
 # Taken as typed ($(value) expands nothing in them) and handed over by the environment, so that dollars,
 # quotes and newlines in a prompt reach the program unharmed.
 override MODEL := $(value MODEL)
@@ -16,7 +18,7 @@ override PROMPT := $(value PROMPT)
 export MODEL DRAFT PROMPT
 
 .DEFAULT_GOAL := build
-.PHONY: deps build run test debug asan tsan aarch64 format tidy clean
+.PHONY: deps build run test install debug asan tsan aarch64 format tidy clean
 
 deps:
 	@scripts/install_deps.sh
@@ -30,6 +32,10 @@ run: build
 
 test: deps
 	@scripts/run_tests
+
+install: build
+	@cmake --build --preset release --target hunch_library
+	@cmake --install build/release --prefix "$(PREFIX)"
 
 debug asan tsan: deps
 	@cmake --preset $@ --log-level=WARNING >/dev/null

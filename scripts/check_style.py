@@ -21,7 +21,7 @@ def sources(*folders):
 def clang_format(*options):
     if not shutil.which("clang-format"):
         sys.exit("clang-format is missing: make deps installs it")
-    files = sources("src", "include", "tests", "bench")
+    files = sources("src", "include", "tests", "bench", "examples")
     return subprocess.run(["clang-format", *options, *files], cwd=ROOT, capture_output=True, text=True, check=False)
 
 

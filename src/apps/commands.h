@@ -16,6 +16,7 @@ inline constexpr std::string_view kVersion = "0.1.0";  // CMakeLists.txt says th
 Result<int> RunCommand(const Flags& flags, Context& context);
 Result<int> ChatCommand(const Flags& flags, Context& context);  // run without a prompt
 Result<int> ServeCommand(const Flags& flags, Context& context);
+Result<int> BatchCommand(const Flags& flags, Context& context);
 Result<int> BenchCommand(const Flags& flags, Context& context);
 Result<int> BenchRowsCommand(const Flags& flags, Context& context);
 Result<int> NgramBuildCommand(const Flags& flags, Context& context);

@@ -19,6 +19,7 @@ constexpr int kNoLimit = std::numeric_limits<int>::max();
 constexpr unsigned Bit(Subcommand subcommand) { return 1u << static_cast<int>(subcommand); }
 constexpr unsigned kRun = Bit(Subcommand::kRun);
 constexpr unsigned kServe = Bit(Subcommand::kServe);
+constexpr unsigned kBatch = Bit(Subcommand::kBatch);
 constexpr unsigned kBench = Bit(Subcommand::kBench);
 constexpr unsigned kRows = Bit(Subcommand::kBenchRows);
 constexpr unsigned kNgram = Bit(Subcommand::kNgramBuild);
@@ -28,7 +29,7 @@ constexpr unsigned kTokens = Bit(Subcommand::kTokenize) | Bit(Subcommand::kDetok
 constexpr unsigned kTune = Bit(Subcommand::kTune);
 constexpr unsigned kConfigured = kRun | kBench | Bit(Subcommand::kDemo);
 constexpr unsigned kGenerate = kConfigured | kTune;
-constexpr unsigned kAll = kGenerate | kServe | kRows | kNgram | kVocab | kTokens | kInspect;
+constexpr unsigned kAll = kGenerate | kServe | kBatch | kRows | kNgram | kVocab | kTokens | kInspect;
 
 Error Wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -181,21 +182,23 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.draft); }},
   {"--draft", "", "PATH", "", "GGUF file of a draft model to try (repeatable)", FlagGroup::kModel, kTune,
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.drafts.emplace_back()); }},
-  {"--max-model-len", "", "N", "0: the model's own, at most 32768, less where memory is short", "context: most tokens of prompt and output together", FlagGroup::kModel, kGenerate | kServe | kInspect,
+  {"--max-model-len", "", "N", "0: the model's own, at most 32768, less where memory is short", "context: most tokens of prompt and output together", FlagGroup::kModel, kGenerate | kServe | kBatch | kInspect,
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, kNoLimit, f.max_model_len); }},
   {"--max-num-seqs", "", "N", "1", "sequences that the cache must hold at once", FlagGroup::kModel, kInspect,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, 65536, f.max_num_seqs); }},
-  {"--max-num-seqs", "", "N", "8", "sequences that run at once; the cache holds as many of full length", FlagGroup::kModel, kServe,
+  {"--max-num-seqs", "", "N", "8", "sequences that run at once; the cache holds as many of full length", FlagGroup::kModel, kServe | kBatch,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, 64, f.served_seqs); }},
-  {"--max-num-batched-tokens", "", "N", "256", "rows of a pass: prompt parts, single tokens and guesses; fewer: others wait less while a long prompt is read", FlagGroup::kModel, kServe,
+  {"--max-num-batched-tokens", "", "N", "256", "rows of a pass: prompt parts, single tokens and guesses; fewer: others wait less while a long prompt is read", FlagGroup::kModel, kServe | kBatch,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, 256, f.batched_tokens); }},
-  {"--enable-prefix-caching", "", "", "", "read prompts that begin alike once (on unless --no-enable-prefix-caching)", FlagGroup::kModel, kServe,
+  {"--enable-prefix-caching", "", "", "", "read prompts that begin alike once (on unless --no-enable-prefix-caching)", FlagGroup::kModel, kServe | kBatch,
    [](Flags& f, std::string_view) -> Status { f.serve_prefix_caching = true; return Ok{}; }},
-  {"--no-enable-prefix-caching", "", "", "", "read every prompt whole", FlagGroup::kModel, kServe,
+  {"--no-enable-prefix-caching", "", "", "", "read every prompt whole", FlagGroup::kModel, kServe | kBatch,
    [](Flags& f, std::string_view) -> Status { f.serve_prefix_caching = false; return Ok{}; }},
-  {"--kv-cache-dtype", "", "TYPE", "auto: f16", "type of cached keys and values: f16, q8_0 (half the memory, less exact) or f32", FlagGroup::kModel, kGenerate | kServe | kRows | kInspect, SetKvType},
-  {"--threads", "", "N", "0: the CPUs that affinity and cgroup give", "threads that compute", FlagGroup::kModel, kGenerate | kServe | kRows,
+  {"--kv-cache-dtype", "", "TYPE", "auto: f16", "type of cached keys and values: f16, q8_0 (half the memory, less exact) or f32", FlagGroup::kModel, kGenerate | kServe | kBatch | kRows | kInspect, SetKvType},
+  {"--threads", "", "N", "0: the CPUs that affinity and cgroup give", "threads that compute", FlagGroup::kModel, kGenerate | kServe | kBatch | kRows,
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, 1024, f.threads); }},
+  {"--served-model-name", "", "NAME", "", "the model's name in requests, instead of its file's (repeatable)", FlagGroup::kModel, kBatch,
+   [](Flags& f, std::string_view v) { return SetText(v, "name", f.model_names.emplace_back()); }},
 
   {"--host", "", "HOST", "127.0.0.1: this machine only", "address to listen on; 0.0.0.0 for all", FlagGroup::kServer, kServe,
    [](Flags& f, std::string_view v) { return SetText(v, "address", f.host); }},
@@ -218,7 +221,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view) -> Status { f.raw = true; return Ok{}; }},
   {"--system", "", "TEXT", "", "system message of the chat (not with --raw)", FlagGroup::kInput, kGenerate,
    [](Flags& f, std::string_view v) -> Status { f.system = v; return Ok{}; }},
-  {"--out", "-o", "PATH", "", "the file to write", FlagGroup::kOutput, kNgram | kVocab,
+  {"--out", "-o", "PATH", "", "the file to write", FlagGroup::kOutput, kBatch | kNgram | kVocab,
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.out_file); }},
   {"--tokens", "", "N", "32768", "how many tokens to keep", FlagGroup::kInput, kVocab,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, kNoLimit, f.vocab_tokens); }},
@@ -242,10 +245,10 @@ constexpr auto kTable = std::to_array<FlagSpec>({
   {"--repeat", "", "N", "7", "how often everything is timed, in turn; at least 5", FlagGroup::kBench, kRows,
    [](Flags& f, std::string_view v) { return ReadInt(v, 5, 10000, f.repeats); }},
 
-  {"--speculative-config", "", "JSON", "{\"method\": \"auto\"}", "how to guess ahead: \"method\" is none, auto, or drafters joined by '+' (ngram, suffix, ngram_cache, token_recycling, lookahead, draft_model); \"model\": GGUF of the draft model; \"num_speculative_tokens\": N for N guesses a step instead of as many as pay; \"policy\": goodput, fixed or threshold; see README", FlagGroup::kSpeculation, kConfigured | kServe, SetSpeculation},
-  {"--acceptance-warning", "", "SHARE", "0.5: but 0 with auto", "warn once when fewer of the guesses are accepted; 0: never", FlagGroup::kSpeculation, kConfigured | kServe,
+  {"--speculative-config", "", "JSON", "{\"method\": \"auto\"}", "how to guess ahead: \"method\" is none, auto, or drafters joined by '+' (ngram, suffix, ngram_cache, token_recycling, lookahead, draft_model); \"model\": GGUF of the draft model; \"num_speculative_tokens\": N for N guesses a step instead of as many as pay; \"policy\": goodput, fixed or threshold; see README", FlagGroup::kSpeculation, kConfigured | kServe | kBatch, SetSpeculation},
+  {"--acceptance-warning", "", "SHARE", "0.5: but 0 with auto", "warn once when fewer of the guesses are accepted; 0: never", FlagGroup::kSpeculation, kConfigured | kServe | kBatch,
    [](Flags& f, std::string_view v) { return ReadFloat(v, {.most = 1}, f.acceptance_warning.emplace()); }},
-  {"--profile", "", "FILE", "", "take what hunch tune found best with this model on this machine; --speculative-config wins over it", FlagGroup::kSpeculation, kConfigured | kServe,
+  {"--profile", "", "FILE", "", "take what hunch tune found best with this model on this machine; --speculative-config wins over it", FlagGroup::kSpeculation, kConfigured | kServe | kBatch,
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.profile); }},
 
   {"--max-tokens", "", "N", "-1: until the context is full; bench, tune, demo: 128", "most tokens of the answer", FlagGroup::kSampling, kGenerate, SetMaxTokens},

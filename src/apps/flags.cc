@@ -27,6 +27,8 @@ Words WordsOf(Subcommand subcommand) {
       return {kAnyNumber, ""};
     case Subcommand::kInspect:
       return {1, "give one model"};
+    case Subcommand::kBatch:
+      return {1, "give one file of requests"};
     case Subcommand::kBench:
     case Subcommand::kTune:
       return {0, "prompts are given with --prompts"};

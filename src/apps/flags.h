@@ -22,6 +22,7 @@ namespace hunch {
 enum class Subcommand {
   kRun,
   kServe,
+  kBatch,
   kBench,
   kBenchRows,
   kNgramBuild,
@@ -32,7 +33,7 @@ enum class Subcommand {
   kInspect,
   kDemo
 };
-inline constexpr int kSubcommands = 11;
+inline constexpr int kSubcommands = 12;
 
 struct Flags {
   bool help = false;  // when set, nothing else is meaningful
@@ -76,19 +77,19 @@ struct Flags {
   std::string svg_file;     // bench rows
   std::string report_file;  // bench, tune
 
-  std::string out_file;      // ngram build, vocab count; tune: the profile
+  std::string out_file;      // batch, ngram build, vocab count; tune: the profile
   int vocab_tokens = 32768;  // vocab count
 
   std::string host = "127.0.0.1";        // serve
   int port = 8000;                       // serve
   std::string api_key;                   // serve; "": none
-  std::vector<std::string> model_names;  // serve; none: the file's name
-  int served_seqs = 8;                   // serve: its --max-num-seqs
+  std::vector<std::string> model_names;  // serve, batch; none: the file's name
+  int served_seqs = 8;                   // serve, batch: their --max-num-seqs
   int max_queued = 128;                  // serve
-  int batched_tokens = 256;              // serve: --max-num-batched-tokens
+  int batched_tokens = 256;              // serve, batch: --max-num-batched-tokens
   float audit_rate = 0.01f;              // serve
   int watchdog_seconds = 60;             // serve; 0: never
-  bool serve_prefix_caching = true;      // serve
+  bool serve_prefix_caching = true;      // serve, batch
 
   std::vector<std::string> words;  // arguments that are not flags
 

@@ -49,6 +49,20 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
      "  curl localhost:8000/v1/chat/completions -d '{\"messages\": [{\"role\": \"user\", "
      "\"content\": "
      "\"Hi\"}]}'\n"},
+    {"batch", "IN.jsonl", "answer a file of requests, in OpenAI's batch format",
+     "Each line of IN.jsonl is {\"custom_id\": ..., \"method\": \"POST\", \"url\": ..., \"body\": "
+     "...} with\n"
+     "what hunch serve takes at /v1/chat/completions or /v1/completions. Its answer is a line of "
+     "-o,\n"
+     "in the order in which answers are ready. A line that is wrong is answered with its error "
+     "and\n"
+     "stops nothing. Killed or interrupted, the same command goes on where it was. A line without\n"
+     "\"seed\" gets one from its custom_id, so its text is the same every time. Exit code 0: every "
+     "line\n"
+     "has its answer, even if that is an error; the last line on standard error counts those.\n",
+     "  hunch batch --model m.gguf requests.jsonl -o answers.jsonl\n"
+     "  hunch batch --model m.gguf --served-model-name gpt-4o-mini requests.jsonl -o "
+     "answers.jsonl\n"},
     {"bench", "", "compare drafting methods on the same prompts",
      "Runs every method on every prompt, in turn and in rotating order, and compares each output "
      "with\n"

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "apps/read_text.h"
+#include "base/fnv.h"
 #include "base/isa.h"
 #include "base/one_line.h"
 #include "base/thread_pool.h"
@@ -30,12 +31,6 @@ Error WrongKey(std::string_view key, std::string_view expected, const Json& valu
   const std::string shown = DumpJson(value);
   return Wrong(fmt::format("\"{}\" must be {}, not {}{}", key, expected, shown.substr(0, kMost),
                            shown.size() > kMost ? "..." : ""));
-}
-
-// FNV-1a, 64 bits: tells files apart, and keeps nobody from making two that agree.
-uint64_t Hash(std::string_view bytes, uint64_t hash) {
-  for (const char byte : bytes) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
-  return hash;
 }
 
 Status ReadText(const Json& object, const char* key, std::string& out) {
@@ -148,13 +143,13 @@ Result<FileIdentity> IdentifyFile(const std::string& path) {
   FileIdentity identity = {.name = std::filesystem::path(path).filename().string(),
                            .bytes = static_cast<uint64_t>(end),
                            .hash = ""};
-  uint64_t hash = Hash(fmt::format("{} ", identity.bytes), 0xcbf29ce484222325);
+  uint64_t hash = Fnv64(fmt::format("{} ", identity.bytes));
   const uint64_t part = std::min(identity.bytes, kHashedEnd);
   std::string bytes(part, '\0');
   for (const uint64_t from : {uint64_t{0}, identity.bytes - part}) {
     file.seekg(static_cast<std::streamoff>(from));
     if (!file.read(bytes.data(), static_cast<std::streamsize>(part))) return fail();
-    hash = Hash(bytes, hash);
+    hash = Fnv64(bytes, hash);
   }
   identity.hash = fmt::format("{:016x}", hash);
   return identity;

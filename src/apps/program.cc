@@ -15,6 +15,8 @@ Result<int> Call(Subcommand subcommand, const Flags& flags, Context& context) {
       return RunCommand(flags, context);
     case Subcommand::kServe:
       return ServeCommand(flags, context);
+    case Subcommand::kBatch:
+      return BatchCommand(flags, context);
     case Subcommand::kBench:
       return BenchCommand(flags, context);
     case Subcommand::kBenchRows:

@@ -1,9 +1,11 @@
-// hunch run: one answer. Without a prompt it is a chat (chat.cc).
+// hunch run: one answer, by the public API (include/hunch). Without a prompt it is a chat
+// (chat.cc).
 #include "apps/commands.h"
 #include "apps/generate.h"
 #include "apps/output_json.h"
 #include "apps/read_text.h"
 #include "apps/stats_line.h"
+#include "session/api_llm.h"
 
 namespace hunch {
 namespace {
@@ -23,6 +25,20 @@ Result<std::string> ReadPrompt(const Flags& flags, const Console& console) {
   return WithoutFinalNewline(std::move(text));
 }
 
+api::Result<api::RequestOutput> Answer(api::LLM& llm, const Flags& flags, const std::string& prompt,
+                                       const api::OnText& on_text) {
+  const SamplingParams params = flags.Sampling(-1);
+  if (flags.raw) {
+    auto outputs = llm.Generate({prompt}, params, on_text);
+    if (!outputs.ok()) return outputs.error();
+    return std::move(outputs->front());
+  }
+  api::Conversation messages;
+  if (!flags.system.empty()) messages.push_back({"system", flags.system});
+  messages.push_back({"user", prompt});
+  return llm.Chat(messages, params, on_text);
+}
+
 }  // namespace
 
 Result<int> RunCommand(const Flags& flags, Context& context) {
@@ -39,16 +55,20 @@ Result<int> RunCommand(const Flags& flags, Context& context) {
         "no prompt, or an empty one; give it as an argument, by --file or on standard input"};
 
   HUNCH_ASSIGN_OR_RETURN(const auto speculation, SpeculationOf(flags));
-  HUNCH_ASSIGN_OR_RETURN(auto llm, LoadModelFor(flags, speculation, context));
-  HUNCH_ASSIGN_OR_RETURN(const auto tokens, EncodePrompt(*llm, flags, prompt));
+  HUNCH_ASSIGN_OR_RETURN(auto loaded, LoadModelFor(flags, speculation, context));
+  const Llm& model = *loaded;
+  api::LLM llm = api::Wrap(std::move(loaded), speculation, 1);
   context.interrupts.Arm();
   AnswerPrinter printer(context, !flags.json, flags.show_speculation);
-  HUNCH_ASSIGN_OR_RETURN(
-      const RequestOutput output,
-      llm->Generate(tokens, flags.Sampling(-1), speculation, printer.Callback()));
+  const auto answer =
+      Answer(llm, flags, prompt, [print = printer.Callback()](const api::TextDelta& delta) {
+        return print({std::string(delta.text), delta.guessed});
+      });
+  if (!answer.ok()) return api::InnerError(answer.error());
+  const RequestOutput& output = answer->details->output;
   printer.EndLine();
   if (flags.json) {
-    context.console.out << DumpJson(OutputJson(output, llm->tokenizer(), llm->load_seconds()))
+    context.console.out << DumpJson(OutputJson(output, model.tokenizer(), model.load_seconds()))
                         << '\n';
   }
   if (flags.show_speculation) context.console.err << StatsLine(output) << '\n';

@@ -2,12 +2,11 @@
 // for a signal.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <thread>
 
 #include "apps/commands.h"
 #include "apps/generate.h"
-#include "apps/profile.h"
+#include "apps/served_model.h"
 #include "base/one_line.h"
 #include "server/api.h"
 #include "server/http_server.h"
@@ -18,22 +17,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLook{50};                // how often for a signal
-constexpr milliseconds kDrainTime{30'000};       // for the requests that run when it comes
-constexpr milliseconds kLastWrites{5'000};       // for answers to be sent, after them
-constexpr std::string_view kNumericsName = "1";  // changes when docs/numerics.md does
-
-std::vector<std::string> ModelNames(const Flags& flags) {
-  if (!flags.model_names.empty()) return flags.model_names;
-  return {std::filesystem::path(flags.model).stem().string()};
-}
-
-// What the bits of an answer depend on beside the request.
-std::string Fingerprint(const Flags& flags) {
-  const Result<FileIdentity> file = IdentifyFile(flags.model);
-  return fmt::format("hunch-{}-{}-{}", file.ok() ? file->hash : "unknown",
-                     KvCacheDtypeName(flags.kv_cache_dtype), kNumericsName);
-}
+constexpr milliseconds kLook{50};           // how often for a signal
+constexpr milliseconds kDrainTime{30'000};  // for the requests that run when it comes
+constexpr milliseconds kLastWrites{5'000};  // for answers to be sent, after them
 
 // As it stands in a URL.
 std::string HostInUrl(const std::string& host) {
@@ -58,12 +44,8 @@ bool ServeUntilSignal(Context& context, AsyncLlm& llm, Api& api, HttpServer& ser
 }  // namespace
 
 Result<int> ServeCommand(const Flags& flags, Context& context) {
-  Flags sized = flags;
-  sized.max_num_seqs = flags.served_seqs;
-  sized.max_num_batched_tokens = flags.batched_tokens;
-  sized.enable_prefix_caching = flags.serve_prefix_caching;
   HUNCH_ASSIGN_OR_RETURN(const SpeculativeConfig speculation, SpeculationOf(flags));
-  HUNCH_ASSIGN_OR_RETURN(auto loaded, LoadModelFor(sized, speculation, context));
+  HUNCH_ASSIGN_OR_RETURN(auto loaded, LoadServedModel(flags, speculation, context));
   const int max_model_len = loaded->max_model_len();
   AsyncLlm llm(std::move(loaded),
                {.max_num_seqs = flags.served_seqs,
