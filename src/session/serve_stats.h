@@ -26,7 +26,7 @@ struct ServeStats {
   int running = 0, waiting = 0;
   double kv_usage = 0;  // share of the blocks that sequences hold
   EngineTotals engine;
-  std::array<int64_t, 4> finished = {};  // by FinishReason
+  std::array<int64_t, kFinishReasons> finished = {};  // by FinishReason
   // Of requests: seconds, from their submission.
   Histogram first_token{kFirstTokenBounds};
   Histogram queue{kRequestBounds};
