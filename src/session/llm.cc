@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "chat/chat_template.h"
 #include "chat/messages.h"
+#include "grammar/grammars.h"
 #include "sampling/sampler.h"
 #include "session/draft_side.h"
 #include "session/make_drafters.h"
@@ -32,6 +33,7 @@ class LoadedLlm : public Llm {
   Result<RequestId> Start(TextRequest request, OnText on_text, OnDone on_done) override;
   bool Step() override { return requests_->Step(); }
   void Cancel(RequestId id) override { requests_->Cancel(id); }
+  Status CheckStructuredOutput(const StructuredOutput& wanted) const override;
   Status Check(const TextRequest& request) const override;
   Status SwapSpeculation(const SpeculativeConfig& config) override;
   const Tokenizer& tokenizer() const override { return *tokenizer_; }
@@ -61,6 +63,7 @@ class LoadedLlm : public Llm {
   std::unique_ptr<ModelTarget> target_;
   std::unique_ptr<DraftSide> draft_ = std::make_unique<DraftSide>();
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Grammars> grammars_;  // thread safe
   std::unique_ptr<RequestSet> requests_;
   bool generating_ = false;  // one of them is Generate's
   SharedStores stores_;
@@ -115,7 +118,14 @@ Status LoadedLlm::Init(const LlmOptions& options) {
                                                    .end_tokens = tokenizer_->end_tokens(),
                                                    .pass_times = pass_times});
   if (draft_->pass_share() > 0) engine_->SetDrafterShare("draft_model", draft_->pass_share());
-  requests_ = std::make_unique<RequestSet>(*engine_, *tokenizer_);
+  grammars_ = std::make_unique<Grammars>(GrammarVocabulary{
+      .size = tokenizer_->vocab_size(),
+      .bytes =
+          [tokenizer = tokenizer_.get()](TokenId token) {
+            return tokenizer->IsSpecial(token) ? std::string_view() : tokenizer->TokenBytes(token);
+          },
+      .end_tokens = tokenizer_->end_tokens()});
+  requests_ = std::make_unique<RequestSet>(*engine_, *tokenizer_, *grammars_);
   stores_.SetVocabulary(VocabularyIdOf(*tokenizer_));
   options_ = options;
   planned_ = target;
@@ -205,6 +215,12 @@ Result<RequestId> LoadedLlm::Start(TextRequest request, OnText on_text, OnDone o
   return requests_->Add(std::move(request), Parts(*draft_), std::move(on_text), std::move(finish));
 }
 
+Status LoadedLlm::CheckStructuredOutput(const StructuredOutput& wanted) const {
+  const auto grammar = grammars_->Compile(wanted);
+  if (!grammar.ok()) return grammar.error();
+  return Ok{};
+}
+
 Status LoadedLlm::Check(const TextRequest& request) const {
   const int prompt = static_cast<int>(request.prompt.size());
   if (prompt == 0) {
@@ -223,6 +239,9 @@ Status LoadedLlm::Check(const TextRequest& request) const {
                              tokenizer_->vocab_size())};
   }
   HUNCH_RETURN_IF_ERROR(ValidateSamplingParams(request.params, tokenizer_->vocab_size()));
+  if (request.params.structured_output != nullptr) {
+    HUNCH_RETURN_IF_ERROR(CheckStructuredOutput(*request.params.structured_output));
+  }
   return CheckSpeculation(request.speculation, *draft_);
 }
 

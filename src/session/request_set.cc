@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "draft/forced.h"
 #include "session/text_side.h"
 
 namespace hunch {
@@ -53,9 +54,22 @@ struct RequestSet::Running {
   TextSide text;
 };
 
-RequestSet::RequestSet(Engine& engine, const Tokenizer& tokenizer)
-    : engine_(engine), tokenizer_(tokenizer) {}
+RequestSet::RequestSet(Engine& engine, const Tokenizer& tokenizer, Grammars& grammars)
+    : engine_(engine), tokenizer_(tokenizer), grammars_(grammars) {}
 RequestSet::~RequestSet() = default;
+
+// What it forces is guessed first, where anything is guessed.
+Status RequestSet::AddConstraint(const StructuredOutput& wanted, EngineRequest& request) const {
+  HUNCH_ASSIGN_OR_RETURN(const auto grammar, grammars_.Compile(wanted));
+  request.constraint = grammar->Start();
+  if (request.drafters.empty()) return Ok{};
+  for (const auto& drafter : request.drafters) {
+    if (drafter->model_drafter() != nullptr) drafter->Constrain(grammar->Start());
+  }
+  request.drafters.insert(request.drafters.begin(), std::make_unique<ForcedDrafter>(
+                                                        grammar->Start(), tokenizer_.vocab_size()));
+  return Ok{};
+}
 
 Result<RequestId> RequestSet::Add(TextRequest request, const DraftParts& parts, OnText on_text,
                                   OnDone on_done) {
@@ -63,6 +77,9 @@ Result<RequestId> RequestSet::Add(TextRequest request, const DraftParts& parts, 
       std::make_unique<Running>(tokenizer_, request, std::move(on_text), std::move(on_done));
   EngineRequest submitted;
   HUNCH_ASSIGN_OR_RETURN(submitted.drafters, MakeDrafters(request.speculation, parts));
+  if (request.params.structured_output != nullptr) {
+    HUNCH_RETURN_IF_ERROR(AddConstraint(*request.params.structured_output, submitted));
+  }
   submitted.prompt = std::move(request.prompt);
   submitted.params = std::move(request.params);
   submitted.budget = BudgetFor(request.speculation);

@@ -39,6 +39,16 @@ std::string_view ByteTokenizer::TokenBytes(TokenId token) const {
   return bytes_[static_cast<size_t>(token)];
 }
 
+GrammarVocabulary VocabularyOf(const ByteTokenizer& tokenizer) {
+  return {.size = tokenizer.vocab_size(),
+          .bytes =
+              [&tokenizer](TokenId token) {
+                return tokenizer.IsSpecial(token) ? std::string_view()
+                                                  : tokenizer.TokenBytes(token);
+              },
+          .end_tokens = tokenizer.end_tokens()};
+}
+
 std::string FakeLlm::Text(std::span<const TokenId> tokens) const {
   std::string text;
   for (const TokenId token : tokens) text += tokenizer_.TokenBytes(token);
@@ -64,6 +74,12 @@ Result<std::vector<TokenId>> FakeLlm::EncodeRaw(std::string_view text) const {
 Status FakeLlm::SwapSpeculation(const SpeculativeConfig& config) {
   if (script_.swap_error) return *script_.swap_error;
   calls_->push_back({"", {}, config, true});
+  return Ok{};
+}
+
+Status FakeLlm::CheckStructuredOutput(const StructuredOutput& wanted) const {
+  const auto grammar = grammars_->Compile(wanted);
+  if (!grammar.ok()) return grammar.error();
   return Ok{};
 }
 
