@@ -3,9 +3,12 @@
 #define HUNCH_SAMPLING_PARAMS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "hunch/structured_output.h"
 
 namespace hunch {
 
@@ -39,6 +42,7 @@ struct SamplingParams {
   bool ignore_eos = false;
   // -1: none. 0: the chosen token's. n: also those of the n most likely tokens.
   int logprobs = -1;
+  std::shared_ptr<const StructuredOutput> structured_output;  // null: any text
 };
 
 }  // namespace hunch

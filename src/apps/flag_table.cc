@@ -277,6 +277,10 @@ constexpr auto kTable = std::to_array<FlagSpec>({
   {"--stop-token-ids", "", "IDS", "", "end at these tokens, by commas (repeatable)", FlagGroup::kSampling, kGenerate, AddStopTokens},
   {"--ignore-eos", "", "", "", "go on past the model's end tokens", FlagGroup::kSampling, kGenerate,
    [](Flags& f, std::string_view) -> Status { f.sampling.ignore_eos = true; return Ok{}; }},
+  {"--json-schema", "", "FILE", "", "the answer is JSON that matches this schema", FlagGroup::kSampling, kRun,
+   [](Flags& f, std::string_view v) { return SetText(v, "path", f.json_schema_file); }},
+  {"--grammar", "", "FILE", "", "the answer is text of this grammar (EBNF or GBNF, first rule 'root')", FlagGroup::kSampling, kRun,
+   [](Flags& f, std::string_view v) { return SetText(v, "path", f.grammar_file); }},
   {"--logprobs", "", "N", "-1: none", "log-probabilities of each token and of the N likeliest (with --json)", FlagGroup::kSampling, kRun,
    [](Flags& f, std::string_view v) { return ReadInt(v, -1, 20, f.sampling.logprobs); }},
 

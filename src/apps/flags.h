@@ -59,6 +59,8 @@ struct Flags {
   std::string system;
   bool raw = false;
   std::optional<std::string> file;  // run
+  std::string json_schema_file;     // run; goes into sampling
+  std::string grammar_file;         // run; goes into sampling
   bool show_speculation = false;    // run
   bool json = false;
   bool parse_special = false;  // tokenize

@@ -1,5 +1,8 @@
 // hunch run: one answer, by the public API (include/hunch). Without a prompt it is a chat
 // (chat.cc).
+#include <memory>
+#include <utility>
+
 #include "apps/commands.h"
 #include "apps/generate.h"
 #include "apps/output_json.h"
@@ -39,9 +42,26 @@ api::Result<api::RequestOutput> Answer(api::LLM& llm, const Flags& flags, const 
   return llm.Chat(messages, params, on_text);
 }
 
+// What the answer must look like, out of the file that says it.
+Status ReadStructuredOutput(Flags& flags) {
+  const bool schema = !flags.json_schema_file.empty();
+  if (!schema && flags.grammar_file.empty()) return Ok{};
+  if (schema && !flags.grammar_file.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "give --json-schema or --grammar, not both"};
+  }
+  StructuredOutput wanted;
+  wanted.kind = schema ? StructuredOutput::Kind::kJsonSchema : StructuredOutput::Kind::kGrammar;
+  HUNCH_ASSIGN_OR_RETURN(wanted.text,
+                         ReadTextFile(schema ? flags.json_schema_file : flags.grammar_file));
+  flags.sampling.structured_output = std::make_shared<const StructuredOutput>(std::move(wanted));
+  return Ok{};
+}
+
 }  // namespace
 
-Result<int> RunCommand(const Flags& flags, Context& context) {
+Result<int> RunCommand(const Flags& given, Context& context) {
+  Flags flags = given;
+  HUNCH_RETURN_IF_ERROR(ReadStructuredOutput(flags));
   if (!flags.words.empty() && flags.file) {
     return Error{ErrorCode::kInvalidArgument, "give a prompt or --file, not both"};
   }

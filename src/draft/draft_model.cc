@@ -30,7 +30,8 @@ Status DraftModel::Start(std::span<const TokenId> prompt, const SamplingParams& 
   Forget();
   params_ = params;
   by_ratio_ = params.acceptance != AcceptanceRule::kCoupled;
-  sampler_.emplace(params, vocab_size_, prompt.size(), end_tokens_);
+  if (constraint_) cursor_.emplace(std::move(constraint_), vocab_size_, prompt.size());
+  sampler_.emplace(params, vocab_size_, prompt.size(), end_tokens_, cursor_ ? &*cursor_ : nullptr);
   noise_.emplace(params.seed, params.choice, options_.noise_stream);
   // A step allocates nothing: all that grows has its size from the start.
   path_.reserve(context_);
@@ -54,6 +55,7 @@ void DraftModel::Forget() {
   read_.clear();
   row_nodes_.clear();
   sampler_.reset();
+  cursor_.reset();
   noise_.reset();
 }
 

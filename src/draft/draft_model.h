@@ -13,7 +13,9 @@
 #ifndef HUNCH_DRAFT_DRAFT_MODEL_H_
 #define HUNCH_DRAFT_DRAFT_MODEL_H_
 
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "draft/draft_passes.h"
@@ -43,6 +45,9 @@ class DraftModel : public ModelDrafter {
              std::vector<TokenId> end_tokens, const DraftModelOptions& options = {});
 
   std::string_view name() const override { return "draft_model"; }
+  void Constrain(std::unique_ptr<TokenConstraint> constraint) override {
+    constraint_ = std::move(constraint);
+  }
   Status Start(std::span<const TokenId> prompt, const SamplingParams& params) override;
   // What was accepted is seen from the next prefix.
   void Observe(const Observation&) override {}
@@ -85,6 +90,8 @@ class DraftModel : public ModelDrafter {
   // Of the sequence.
   SamplingParams params_;
   bool by_ratio_ = false;
+  std::unique_ptr<TokenConstraint> constraint_;  // until Start; null: none
+  std::optional<ConstraintCursor> cursor_;
   std::optional<Sampler> sampler_;
   std::optional<RatioNoise> noise_;
   // Slots: the tokens of read_, then the rows of the last tree.

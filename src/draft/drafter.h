@@ -5,6 +5,7 @@
 #ifndef HUNCH_DRAFT_DRAFTER_H_
 #define HUNCH_DRAFT_DRAFTER_H_
 
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -38,6 +39,9 @@ class Drafter {
  public:
   virtual ~Drafter() = default;
   virtual std::string_view name() const = 0;
+  // What the next sequence's output must obey, before its first token. For those that choose among
+  // all tokens, as the target does; what others guess is looked at anyway.
+  virtual void Constrain(std::unique_ptr<TokenConstraint>) {}
   // A new sequence begins. `prompt` is copied or read only during the call; `params` key the noise.
   // An error drops the drafter for this request.
   virtual Status Start(std::span<const TokenId> prompt, const SamplingParams& params) = 0;

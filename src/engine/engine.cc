@@ -22,16 +22,23 @@ struct Engine::Active {
       : request(std::move(from)),
         tokens(request.prompt),
         table(pool),
-        sampler(request.params, vocab_size, request.prompt.size(), ends),
+        constraint(MakeCursor(request, vocab_size)),
+        sampler(request.params, vocab_size, request.prompt.size(), ends, constraint.get()),
         noise(request.params.seed, request.params.choice, RatioNoise::kVerify) {}
 
+  static std::unique_ptr<ConstraintCursor> MakeCursor(EngineRequest& request, int vocab_size) {
+    if (request.constraint == nullptr) return nullptr;
+    return std::make_unique<ConstraintCursor>(std::move(request.constraint), vocab_size,
+                                              request.prompt.size());
+  }
   int output_tokens() const { return static_cast<int>(tokens.size() - request.prompt.size()); }
   bool over() const { return reason != FinishReason::kNone; }
 
   RequestId id = 0;
   EngineRequest request;
-  std::vector<TokenId> tokens;  // committed: prompt and output
-  BlockTable table;             // KV of a prefix of them
+  std::vector<TokenId> tokens;                   // committed: prompt and output
+  BlockTable table;                              // KV of a prefix of them
+  std::unique_ptr<ConstraintCursor> constraint;  // null: none
   Sampler sampler;
   RatioNoise noise;                      // of the rules ratio and block
   std::optional<Speculator> speculator;  // none: plain decoding
@@ -97,7 +104,8 @@ void Engine::SetDrafters(RequestId id, std::vector<std::unique_ptr<Drafter>> dra
   RetireDrafters(sequence);
   if (drafters.empty()) return;
   sequence.speculator.emplace(budget_, budget, options_.vocab_size, std::move(drafters));
-  sequence.speculator->Start(sequence.request.prompt, sequence.request.params);
+  sequence.speculator->Start(sequence.request.prompt, sequence.request.params,
+                             sequence.constraint.get());
 }
 
 // Fills running_.
@@ -398,7 +406,15 @@ void Engine::RetireDrafters(Active& sequence) {
 // The one stop machine. The earliest event wins; at the same token, a stop wins over a limit.
 void Engine::CommitToken(Active& sequence, const TokenChoice& choice, bool guessed) {
   const SamplingParams& params = sequence.request.params;
-  const bool ends_turn = (!params.ignore_eos && Contains(options_.end_tokens, choice.token)) ||
+  ConstraintCursor* const constraint = sequence.constraint.get();
+  if (choice.token < 0) {
+    // Nothing may follow: a model without end tokens is done, any other is stuck.
+    const bool done = constraint != nullptr && constraint->CompleteAfter(sequence.tokens);
+    sequence.reason = done ? FinishReason::kStop : FinishReason::kStuck;
+    return;
+  }
+  const bool ignores_end = params.ignore_eos && constraint == nullptr;
+  const bool ends_turn = (!ignores_end && Contains(options_.end_tokens, choice.token)) ||
                          std::find(params.stop_token_ids.begin(), params.stop_token_ids.end(),
                                    choice.token) != params.stop_token_ids.end();
   FilterAnswer answer = FilterAnswer::kGoOn;

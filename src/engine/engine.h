@@ -63,6 +63,8 @@ struct EngineRequest {
   BudgetOptions budget;
   CommitFilter filter;  // may be empty
   StepWatch watch;      // may be empty; called before a step's tokens are committed
+  // What the output must obey; null: nothing. Under one an end token always ends it.
+  std::unique_ptr<TokenConstraint> constraint;
   // Only requests with the same salt share KV; null is one, too.
   PrefixCache::Salt cache_salt;
   // An audit: it runs while no other does, its prompt is read one row a pass, and it takes nothing

@@ -35,7 +35,9 @@ Speculator::Speculator(Budget& budget, const BudgetOptions& options, int vocab_s
       proposed_(drafters_.size()),
       work_(drafters_.size()) {}
 
-void Speculator::Start(std::span<const TokenId> prompt, const SamplingParams& params) {
+void Speculator::Start(std::span<const TokenId> prompt, const SamplingParams& params,
+                       ConstraintCursor* constraint) {
+  constraint_ = constraint;
   chance_ = params.acceptance != AcceptanceRule::kCoupled;
   prompt_ = static_cast<int>(prompt.size());
   std::vector<std::string_view> names;
@@ -93,6 +95,9 @@ void Speculator::TakeTree(size_t i, const ProposeLimits& limits, const Status& s
     return;
   }
   trimmer_.Trim(limits.max_nodes, limits.max_depth, vocab_size_, own);
+  if (constraint_ != nullptr && marker_.Mark(committed_, *constraint_, own)) {
+    trimmer_.Trim(limits.max_nodes, limits.max_depth, vocab_size_, own);
+  }
   std::fill(own.sources.begin(), own.sources.end(), static_cast<uint8_t>(i));
   stats_[i].trees += !own.empty();
   merger_.Merge(own, static_cast<uint8_t>(i), tree);

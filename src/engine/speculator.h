@@ -17,6 +17,7 @@
 #include "draft/merge_trees.h"
 #include "sched/budget.h"
 #include "seq/types.h"
+#include "verify/mark_forbidden.h"
 #include "verify/trim_tree.h"
 
 namespace hunch {
@@ -32,8 +33,10 @@ class Speculator {
   // `budget` is the engine's and must outlive this. At least one drafter.
   Speculator(Budget& budget, const BudgetOptions& options, int vocab_size,
              std::vector<std::unique_ptr<Drafter>> drafters);
-  // Drafters that cannot start are dropped.
-  void Start(std::span<const TokenId> prompt, const SamplingParams& params);
+  // Drafters that cannot start are dropped. Guesses that `constraint` forbids are left out; null:
+  // none is. It must outlive this.
+  void Start(std::span<const TokenId> prompt, const SamplingParams& params,
+             ConstraintCursor* constraint = nullptr);
 
   // Most nodes that it may want to verify in a step; 0: no drafter is left.
   int max_nodes() const;
@@ -95,6 +98,7 @@ class Speculator {
   std::vector<int> overruns_;                       // [drafters_]: of the work bound
   std::unique_ptr<SequenceBudget> own_;             // from Start on
   int top_wanted_ = 0;
+  ConstraintCursor* constraint_ = nullptr;
   bool chance_ = false;  // the rule lets guesses be drawn
   int prompt_ = 0;       // its length
 
@@ -106,6 +110,7 @@ class Speculator {
 
   // Scratch, kept so that a step allocates nothing.
   TreeTrimmer trimmer_;
+  ForbiddenMarker marker_;
   TreeMerger merger_;
   std::vector<DraftTree> proposed_;  // [drafters_]: of the last step, before they were merged
   std::vector<DrafterWork> work_;    // [drafters_], of the last step

@@ -38,20 +38,19 @@ bool ArgMaxByBlocks(const float* x, int n, const float* maxima, int64_t* best) {
 
 struct Sampler::State {
   State(const SamplingParams& request, int vocab, size_t prompt_len,
-        std::vector<TokenId> end_tokens)
+        std::vector<TokenId> end_tokens, ConstraintCursor* constraint_or_null)
       : params(request),
         vocab_size(vocab),
+        constraint(constraint_or_null),
         truncation(request),
         processors(request, vocab, prompt_len, std::move(end_tokens)) {
     candidates.Reserve(vocab);
+    if (constraint != nullptr) masked.resize(static_cast<size_t>(vocab));
   }
 
   // The first vocab_size logits: a row may be padded beyond the vocabulary, and padding is never
-  // chosen.
-  const float* Raw(std::span<const float> row) const {
-    HUNCH_CHECK_GE(row.size(), static_cast<size_t>(vocab_size));
-    return row.data();
-  }
+  // chosen. Under a constraint it may be a copy; null: it allows nothing.
+  const float* Raw(std::span<const TokenId> prefix, std::span<const float> row);
   // What the forward pass knows of the row that is chosen from: nothing, once it was processed.
   static const float* Maxima(const Row& row, const float* processed) {
     return processed == row.logits.data() ? row.maxima : nullptr;
@@ -75,6 +74,8 @@ struct Sampler::State {
 
   SamplingParams params;
   int vocab_size;
+  ConstraintCursor* constraint;
+  std::vector<float> masked;  // [vocab], empty without a constraint
   Truncation truncation;
   LogitProcessors processors;
   Logprobs logprobs;
@@ -82,6 +83,21 @@ struct Sampler::State {
   Candidates candidates;
   TopList top;
 };
+
+const float* Sampler::State::Raw(std::span<const TokenId> prefix, std::span<const float> row) {
+  HUNCH_CHECK_GE(row.size(), static_cast<size_t>(vocab_size));
+  if (constraint == nullptr) return row.data();
+  switch (constraint->After(prefix)) {
+    case ConstraintCursor::Allowed::kAll:
+      return row.data();
+    case ConstraintCursor::Allowed::kNothing:
+      return nullptr;
+    case ConstraintCursor::Allowed::kSome:
+      constraint->Mask(row.data(), masked.data());
+      return masked.data();
+  }
+  return nullptr;
+}
 
 TokenId Sampler::State::Greedy(const float* raw, const float* processed,
                                const float* maxima) const {
@@ -91,7 +107,11 @@ TokenId Sampler::State::Greedy(const float* raw, const float* processed,
     best = ArgMax(processed, vocab_size);
   }
   if (processed[best] > -std::numeric_limits<float>::infinity()) return static_cast<TokenId>(best);
-  return static_cast<TokenId>(ArgMax(raw, vocab_size));
+  best = ArgMax(raw, vocab_size);
+  // Where all that is allowed is minus infinity or NaN, ArgMax may name what is not.
+  const bool nothing = !(raw[best] > -std::numeric_limits<float>::infinity());
+  if (nothing && raw == masked.data()) return constraint->FirstAllowed();
+  return static_cast<TokenId>(best);
 }
 
 bool Sampler::State::SelectNoisy(const NoiseKey& key, const float* processed, const float* maxima,
@@ -179,19 +199,21 @@ void Sampler::State::FillCandidates(std::vector<Candidate>& out) {
 }
 
 Sampler::Sampler(const SamplingParams& params, int vocab_size, size_t prompt_len,
-                 std::vector<TokenId> end_tokens) {
+                 std::vector<TokenId> end_tokens, ConstraintCursor* constraint) {
   HUNCH_CHECK_GE(vocab_size, 1);
-  state_ = std::make_unique<State>(params, vocab_size, prompt_len, std::move(end_tokens));
+  state_ =
+      std::make_unique<State>(params, vocab_size, prompt_len, std::move(end_tokens), constraint);
 }
 
 Sampler::~Sampler() = default;
 
 TokenChoice Sampler::Choose(std::span<const TokenId> prefix, const Row& row) {
   State& s = *state_;
-  const float* raw = s.Raw(row.logits);
+  const float* raw = s.Raw(prefix, row.logits);
+  TokenChoice choice;
+  if (raw == nullptr) return choice;
   const float* processed = s.processors.Apply(prefix, raw);
   const float* maxima = s.Maxima(row, processed);
-  TokenChoice choice;
   choice.token = s.ChooseToken(s.KeyAt(prefix.size()), raw, processed, maxima);
   if (s.params.logprobs >= 0) s.logprobs.Fill(raw, s.vocab_size, s.params.logprobs, choice);
   return choice;
@@ -202,7 +224,8 @@ void Sampler::TopPerturbed(std::span<const TokenId> prefix, const Row& row, int 
   out.clear();
   if (count <= 0) return;
   State& s = *state_;
-  const float* raw = s.Raw(row.logits);
+  const float* raw = s.Raw(prefix, row.logits);
+  if (raw == nullptr) return;
   const float* processed = s.processors.Apply(prefix, raw);
   const float* maxima = s.Maxima(row, processed);
   bool choosable;
@@ -230,7 +253,8 @@ void Sampler::Draw(std::span<const TokenId> prefix, const Row& row, int count, R
   out.clear();
   if (count <= 0) return;
   State& s = *state_;
-  const float* raw = s.Raw(row.logits);
+  const float* raw = s.Raw(prefix, row.logits);
+  if (raw == nullptr) return;
   const float* processed = s.processors.Apply(prefix, raw);
   const float* maxima = s.Maxima(row, processed);
   const NoiseKey key{noise.seed(), noise.choice(), noise.NextRow()};
@@ -243,10 +267,11 @@ void Sampler::Draw(std::span<const TokenId> prefix, const Row& row, int count, R
 
 void Sampler::Law(std::span<const TokenId> prefix, const Row& row, std::vector<float>& law) {
   State& s = *state_;
-  const float* raw = s.Raw(row.logits);
+  law.assign(s.vocab_size, 0.0f);
+  const float* raw = s.Raw(prefix, row.logits);
+  if (raw == nullptr) return;
   const float* processed = s.processors.Apply(prefix, raw);
   const float* maxima = s.Maxima(row, processed);
-  law.assign(s.vocab_size, 0.0f);
   if (s.params.temperature > 0) {
     s.relative.Reset(processed, s.vocab_size, s.params.temperature, maxima);
     if (!s.relative.empty()) return s.FillLaw(law);
@@ -254,13 +279,13 @@ void Sampler::Law(std::span<const TokenId> prefix, const Row& row, std::vector<f
   law[s.Greedy(raw, processed, maxima)] = 1.0f;
 }
 
-TokenChoice Sampler::Describe(TokenId token, const Row& row) {
+TokenChoice Sampler::Describe(std::span<const TokenId> prefix, TokenId token, const Row& row) {
   State& s = *state_;
   TokenChoice choice;
   choice.token = token;
-  if (s.params.logprobs >= 0) {
-    s.logprobs.Fill(s.Raw(row.logits), s.vocab_size, s.params.logprobs, choice);
-  }
+  if (token < 0 || s.params.logprobs < 0) return choice;
+  const float* raw = s.Raw(prefix, row.logits);
+  if (raw != nullptr) s.logprobs.Fill(raw, s.vocab_size, s.params.logprobs, choice);
   return choice;
 }
 

@@ -1,12 +1,13 @@
 // The target's token after a prefix: a pure function of (prefix, logits row, parameters).
 //
-// Order (vLLM's): logit bias, banned tokens and min_tokens; repetition, frequency and presence
-// penalties; temperature; min-p; top-k; top-p; typical. Then argmax(processed / T + Gumbel noise);
-// T = 0 is the plain argmax of the processed row, whatever the truncations say. Ties go to the
-// lower id, NaN never wins, and neither does an id of the row's padding. If the processors leave no
-// token at all (everything banned), the best token of the raw row is chosen. Logprobs are of the
-// raw row (log-softmax of the target's logits before processing, as in vLLM). Each control's exact
-// meaning: candidates.h, docs/lossless.md.
+// Order (vLLM's): first of all a constraint, under which a forbidden token is as if the target had
+// given it minus infinity: what is left is the raw row. Then logit bias, banned tokens and
+// min_tokens; repetition, frequency and presence penalties; temperature; min-p; top-k; top-p;
+// typical. Then argmax(processed / T + Gumbel noise); T = 0 is the plain argmax of the processed
+// row, whatever the truncations say. Ties go to the lower id, NaN never wins, and neither does an
+// id of the row's padding. If the processors leave no token at all (everything banned), the best
+// token of the raw row is chosen. Logprobs are of the raw row (log-softmax of the target's logits
+// before processing, as in vLLM). Each control's exact meaning: candidates.h, docs/lossless.md.
 //
 // A Sampler holds a request's parameters and scratch, never history: what it needs to know of the
 // prefix it derives from the prefix it is handed (counts are cached for the last prefix and undone
@@ -21,6 +22,7 @@
 
 #include "base/result.h"
 #include "hunch/sampling_params.h"
+#include "sampling/constraint_cursor.h"
 #include "sampling/ratio_noise.h"
 #include "seq/types.h"
 
@@ -49,11 +51,13 @@ class Sampler {
   };
 
   // end_tokens: what min_tokens forbids (with stop_token_ids). prompt_len: where the output begins.
+  // constraint: null, or the request's, which must outlive the sampler.
   Sampler(const SamplingParams& params, int vocab_size, size_t prompt_len,
-          std::vector<TokenId> end_tokens);
+          std::vector<TokenId> end_tokens, ConstraintCursor* constraint = nullptr);
   ~Sampler();
 
-  // The token at position prefix.size(). The row has at least vocab_size logits and is not changed.
+  // The token at position prefix.size(), or -1: the constraint allows none. The row has at least
+  // vocab_size logits and is not changed.
   TokenChoice Choose(std::span<const TokenId> prefix, const Row& row);
   // The `count` best candidates by noisy score, best first (fewer if fewer are left): the first is
   // what Choose would choose. For drafters: their guesses on their own rows, with the target's
@@ -64,14 +68,15 @@ class Sampler {
   // The rest is for the rules `ratio` and `block`, where chance is not keyed by position.
   //
   // law[vocab_size]: with what probability Choose would choose each token over all seeds (T = 0:
-  // the one that it chooses). A pure function: equal rows give equal bits.
+  // the one that it chooses); zero where it would choose none. A pure function: equal rows give
+  // equal bits.
   void Law(std::span<const TokenId> prefix, const Row& row, std::vector<float>& law);
   // `count` different tokens drawn one after another from the law, without replacement, with noise
   // that is used once (the Gumbel top-k trick); fewer if fewer have a probability. Meant for T > 0.
   void Draw(std::span<const TokenId> prefix, const Row& row, int count, RatioNoise& noise,
             std::vector<Candidate>& out);
-  // `token` with the logprobs that the request asked for.
-  TokenChoice Describe(TokenId token, const Row& row);
+  // `token` (-1: none) with the logprobs that the request asked for.
+  TokenChoice Describe(std::span<const TokenId> prefix, TokenId token, const Row& row);
 
  private:
   struct State;

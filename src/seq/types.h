@@ -3,6 +3,7 @@
 #define HUNCH_SEQ_TYPES_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,7 +13,14 @@ namespace hunch {
 
 using TokenId = int32_t;
 
-enum class FinishReason { kNone, kStop, kLength, kCancelled };
+enum class FinishReason {
+  kNone,
+  kStop,
+  kLength,
+  kCancelled,
+  kStuck,  // no token could follow that the request's constraint allows
+};
+inline constexpr size_t kFinishReasons = 5;
 
 inline std::string_view FinishReasonName(FinishReason reason) {
   switch (reason) {
@@ -24,6 +32,8 @@ inline std::string_view FinishReasonName(FinishReason reason) {
       return "length";
     case FinishReason::kCancelled:
       return "cancelled";
+    case FinishReason::kStuck:
+      return "error";  // vLLM's word
   }
   return "";
 }

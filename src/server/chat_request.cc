@@ -24,12 +24,6 @@ void ReadLogprobs(Fields& fields, ChatRequest& out) {
   if (out.logprobs) out.common.sampling.logprobs = out.top_logprobs;
 }
 
-void ReadResponseFormat(Fields& fields) {
-  const Json* format = fields.Any("response_format");
-  if (format == nullptr || *format == Json{{"type", "text"}}) return;
-  fields.Fail("response_format", "'response_format' is not supported, but {\"type\": \"text\"}");
-}
-
 void ReadToolChoice(Fields& fields) {
   const Json* choice = fields.Any("tool_choice");
   if (choice == nullptr || *choice == "none" || *choice == "auto") return;
@@ -72,7 +66,6 @@ std::optional<ApiError> ReadChatRequest(const Json& body, ChatRequest& out) {
   }
   ReadGenerationFields(fields, out.common);
   ReadLogprobs(fields, out);
-  ReadResponseFormat(fields);
   ReadToolChoice(fields);
   fields.Ignore("parallel_tool_calls");
   fields.Unsupported("tools", "this server has no tools yet");

@@ -164,6 +164,10 @@ SpeculativeConfig GenerationFields::SpeculationOver(const SpeculativeConfig& ser
 void ReadGenerationFields(Fields& fields, GenerationFields& out) {
   fields.Text("model", out.model);
   ReadSampling(fields, out.sampling);
+  OutputFields output;
+  ReadOutputFields(fields, output);
+  out.sampling.structured_output = std::move(output.wanted);
+  out.output_field = std::move(output.field);
   ReadSeed(fields, out.seed);
   fields.Integer("n", 1, GenerationFields::kMostChoices, out.n);
   fields.Bool("stream", out.stream);

@@ -7,6 +7,7 @@
 
 #include "hunch/sampling_params.h"
 #include "server/fields.h"
+#include "server/output_fields.h"
 #include "session/llm.h"
 
 namespace hunch {
@@ -33,6 +34,7 @@ struct GenerationFields {
   int n = 1;
   bool stream = false;
   bool include_usage = false;  // in a stream
+  std::string output_field;    // the one that says what sampling.structured_output is
   SpeculationFields speculation;
   std::optional<std::string> cache_salt;  // only requests with the same share what they learn
 

@@ -90,8 +90,8 @@ void AddRequests(const ServeStats& stats, Families& families) {
   families.Gauge("vllm:kv_cache_usage_perc", "Share of the KV blocks that running requests hold",
                  stats.kv_usage);
   std::vector<std::pair<std::string, double>> finished;
-  for (const FinishReason reason :
-       {FinishReason::kStop, FinishReason::kLength, FinishReason::kCancelled}) {
+  for (const FinishReason reason : {FinishReason::kStop, FinishReason::kLength,
+                                    FinishReason::kCancelled, FinishReason::kStuck}) {
     // vLLM's word for the last.
     const std::string name(reason == FinishReason::kCancelled ? "abort" : FinishReasonName(reason));
     finished.emplace_back(name, Number(stats.finished[static_cast<size_t>(reason)]));

@@ -45,6 +45,15 @@ std::optional<ApiError> Preparer::CheckModelAndRoom(const GenerationFields& comm
                   .param = "n"};
 }
 
+std::optional<ApiError> Preparer::CheckOutput(const GenerationFields& common) const {
+  if (common.sampling.structured_output == nullptr) return {};
+  const Status known = llm_.llm().CheckStructuredOutput(*common.sampling.structured_output);
+  if (known.ok()) return {};
+  ApiError error = ApiErrorOf(known.error(), common.output_field);
+  error.message = fmt::format("'{}': {}", common.output_field, error.message);
+  return error;
+}
+
 AnswerHead Preparer::MakeHead(std::string_view prefix, const GenerationFields& common) {
   const auto draw = [this] { return uint64_t{random_()} << 32 | random_(); };
   // A seed that was drawn is read back by programs whose numbers are doubles.
@@ -80,6 +89,7 @@ Prepared Preparer::Chat(const std::string& body) {
   ChatRequest chat;
   if (const auto error = ReadChatRequest(*json, chat)) return ErrorResponse(*error);
   if (const auto error = CheckModelAndRoom(chat.common, 1)) return ErrorResponse(*error);
+  if (const auto error = CheckOutput(chat.common)) return ErrorResponse(*error);
   const Result<std::vector<TokenId>> prompt = llm_.llm().EncodeChat(chat.messages);
   if (!prompt.ok()) return ErrorResponse(ApiErrorOf(prompt.error(), "messages"));
   AnswerHead head = MakeHead("chatcmpl", chat.common);
@@ -105,6 +115,7 @@ Prepared Preparer::Completions(const std::string& body) {
   if (const auto error = CheckModelAndRoom(common, completion.prompts.size())) {
     return ErrorResponse(*error);
   }
+  if (const auto error = CheckOutput(common)) return ErrorResponse(*error);
   AnswerHead head = MakeHead("cmpl", common);
   const Tokenizer& tokenizer = llm_.llm().tokenizer();
   PreparedAnswer answer;

@@ -50,6 +50,8 @@ class Preparer {
   // The errors of all routes: of the model's name, and of more sequences than a queue in any state
   // could hold.
   std::optional<ApiError> CheckModelAndRoom(const GenerationFields& common, size_t prompts) const;
+  // What the answer must look like cannot be had.
+  std::optional<ApiError> CheckOutput(const GenerationFields& common) const;
   AnswerHead MakeHead(std::string_view prefix, const GenerationFields& common);
   // The requests of one prompt's n choices. Errors: those of Llm::Check, before any is made.
   Status AddChoices(const std::vector<TokenId>& prompt, const GenerationFields& common,

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "chat/chat_template.h"
 #include "chat/messages.h"
+#include "grammar/grammars.h"
 #include "sampling/sampler.h"
 #include "session/draft_side.h"
 #include "session/make_drafters.h"
@@ -41,6 +42,7 @@ class LoadedLlm : public Llm {
   Result<RequestId> Start(TextRequest request, OnText on_text, OnDone on_done) override;
   bool Step() override { return requests_->Step(); }
   void Cancel(RequestId id) override { requests_->Cancel(id); }
+  Status CheckStructuredOutput(const StructuredOutput& wanted) const override;
   Status Check(const TextRequest& request) const override;
   Result<std::unique_ptr<PreparedSwap>> PrepareSwap(const SpeculativeConfig& config) override;
   void Swap(std::unique_ptr<PreparedSwap> swap) override;
@@ -75,6 +77,7 @@ class LoadedLlm : public Llm {
   mutable std::mutex draft_mutex_;  // for who asks on other threads
   std::shared_ptr<DraftSide> draft_ = std::make_shared<DraftSide>();
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Grammars> grammars_;  // thread safe
   std::unique_ptr<RequestSet> requests_;
   SharedStores stores_;
   int max_model_len_ = 0;
@@ -135,7 +138,14 @@ Status LoadedLlm::Init(const LlmOptions& options) {
   }
   engine_ = std::make_unique<Engine>(*target_, std::move(engine));
   if (draft_->pass_share() > 0) engine_->SetDrafterShare("draft_model", draft_->pass_share());
-  requests_ = std::make_unique<RequestSet>(*engine_, *tokenizer_);
+  grammars_ = std::make_unique<Grammars>(GrammarVocabulary{
+      .size = tokenizer_->vocab_size(),
+      .bytes =
+          [tokenizer = tokenizer_.get()](TokenId token) {
+            return tokenizer->IsSpecial(token) ? std::string_view() : tokenizer->TokenBytes(token);
+          },
+      .end_tokens = tokenizer_->end_tokens()});
+  requests_ = std::make_unique<RequestSet>(*engine_, *tokenizer_, *grammars_);
   stores_.SetVocabulary(VocabularyIdOf(*tokenizer_));
   options_ = options;
   planned_ = target;
@@ -218,6 +228,12 @@ Result<RequestId> LoadedLlm::Start(TextRequest request, OnText on_text, OnDone o
   return requests_->Add(std::move(request), Parts(), std::move(on_text), std::move(finish));
 }
 
+Status LoadedLlm::CheckStructuredOutput(const StructuredOutput& wanted) const {
+  const auto grammar = grammars_->Compile(wanted);
+  if (!grammar.ok()) return grammar.error();
+  return Ok{};
+}
+
 Status LoadedLlm::Check(const TextRequest& request) const {
   const int prompt = static_cast<int>(request.prompt.size());
   if (prompt == 0) {
@@ -236,6 +252,9 @@ Status LoadedLlm::Check(const TextRequest& request) const {
                              tokenizer_->vocab_size())};
   }
   HUNCH_RETURN_IF_ERROR(ValidateSamplingParams(request.params, tokenizer_->vocab_size()));
+  if (request.params.structured_output != nullptr) {
+    HUNCH_RETURN_IF_ERROR(CheckStructuredOutput(*request.params.structured_output));
+  }
   return CheckSpeculation(request.speculation, *draft());
 }
 

@@ -232,7 +232,8 @@ class Llm {
   virtual Result<std::vector<TokenId>> EncodeRaw(std::string_view text) const = 0;
   virtual bool has_chat_template() const = 0;
 
-  // Errors: empty or too long prompt, parameters out of range, a drafter that was not loaded.
+  // Errors: empty or too long prompt, parameters out of range, a structured output that cannot be
+  // had, a drafter that was not loaded.
   virtual Result<RequestOutput> Generate(std::span<const TokenId> prompt,
                                          const SamplingParams& params,
                                          const SpeculativeConfig& speculation,
@@ -244,6 +245,9 @@ class Llm {
   virtual Result<RequestId> Start(TextRequest request, OnText on_text, OnDone on_done) = 0;
   virtual bool Step() = 0;
   virtual void Cancel(RequestId id) = 0;
+  // Whether this can be asked for; the reason why not. Reading it may take a second, after which it
+  // is known, to Start too. Any thread.
+  virtual Status CheckStructuredOutput(const StructuredOutput& wanted) const = 0;
   // The errors that Start would give for the request itself. Any thread.
   virtual Status Check(const TextRequest& request) const = 0;
 

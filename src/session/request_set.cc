@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "draft/forced.h"
 #include "session/text_side.h"
 
 namespace hunch {
@@ -26,6 +27,16 @@ SpeculationStats StatsOf(const DraftMethod& method, const EngineStats& stats) {
           .target_seconds = stats.target_seconds,
           .plain_seconds = stats.plain_seconds,
           .drafters = stats.drafters};
+}
+
+// What the grammar forces is guessed first, where anything is guessed.
+void Constrain(const CompiledGrammar& grammar, int vocab_size,
+               std::vector<std::unique_ptr<Drafter>>& drafters) {
+  if (drafters.empty()) return;
+  for (const auto& drafter : drafters) {
+    if (drafter->model_drafter() != nullptr) drafter->Constrain(grammar.Start());
+  }
+  drafters.insert(drafters.begin(), std::make_unique<ForcedDrafter>(grammar.Start(), vocab_size));
 }
 
 }  // namespace
@@ -54,6 +65,7 @@ struct RequestSet::Running {
   SamplingParams params;
   DraftMethod method;
   std::string cache_salt;
+  std::shared_ptr<const CompiledGrammar> grammar;  // null: any text
   bool keeps_speculation;
   bool swaps = false;                                  // before the next step
   std::vector<std::shared_ptr<const DraftSide>> used;  // by its drafters, the earlier ones too
@@ -62,8 +74,8 @@ struct RequestSet::Running {
   TextSide text;
 };
 
-RequestSet::RequestSet(Engine& engine, const Tokenizer& tokenizer)
-    : engine_(engine), tokenizer_(tokenizer) {}
+RequestSet::RequestSet(Engine& engine, const Tokenizer& tokenizer, Grammars& grammars)
+    : engine_(engine), tokenizer_(tokenizer), grammars_(grammars) {}
 // Drafters go before what they use.
 RequestSet::~RequestSet() {
   for (const auto& running : running_) engine_.Cancel(running->id);
@@ -77,6 +89,11 @@ Result<RequestId> RequestSet::Add(TextRequest request, const DraftParts& parts, 
   HUNCH_ASSIGN_OR_RETURN(submitted.drafters, MakeDrafters(request.speculation, parts));
   running->used.push_back(parts.draft_side);
   submitted.background = request.background;
+  if (request.params.structured_output != nullptr) {
+    HUNCH_ASSIGN_OR_RETURN(running->grammar, grammars_.Compile(*request.params.structured_output));
+    submitted.constraint = running->grammar->Start();
+    Constrain(*running->grammar, tokenizer_.vocab_size(), submitted.drafters);
+  }
   submitted.prompt = std::move(request.prompt);
   submitted.params = std::move(request.params);
   submitted.budget = BudgetFor(request.speculation);
@@ -112,6 +129,9 @@ void RequestSet::SwapPending() {
 Status RequestSet::SwapOne(Running& running) {
   const SpeculativeConfig config = WithCacheSalt(swap_->config, running.cache_salt);
   HUNCH_ASSIGN_OR_RETURN(auto drafters, MakeDrafters(config, swap_->parts));
+  if (running.grammar != nullptr) {
+    Constrain(*running.grammar, tokenizer_.vocab_size(), drafters);
+  }
   running.used.push_back(swap_->parts.draft_side);
   engine_.SetDrafters(running.id, std::move(drafters), BudgetFor(config));
   running.method = config.method;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "grammar/grammars.h"
 #include "session/llm.h"
 #include "session/make_drafters.h"
 #include "tokenizer/tokenizer.h"
@@ -16,11 +17,11 @@ namespace hunch {
 
 class RequestSet {
  public:
-  // Both must outlive the set.
-  RequestSet(Engine& engine, const Tokenizer& tokenizer);
+  // All must outlive the set.
+  RequestSet(Engine& engine, const Tokenizer& tokenizer, Grammars& grammars);
   ~RequestSet();
 
-  // Errors: those of MakeDrafters and of Engine::Submit.
+  // Errors: those of Grammars::Compile, of MakeDrafters and of Engine::Submit.
   Result<RequestId> Add(TextRequest request, const DraftParts& parts, OnText on_text,
                         OnDone on_done);
   // As Llm's. A request's OnDone may add others.
@@ -43,6 +44,7 @@ class RequestSet {
 
   Engine& engine_;
   const Tokenizer& tokenizer_;
+  Grammars& grammars_;
   std::vector<std::unique_ptr<Running>> running_;  // in order of arrival
   std::optional<PendingSwap> swap_;
 };

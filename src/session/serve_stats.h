@@ -30,7 +30,7 @@ struct ServeStats {
   AuditCounts audits;
   int kernels_distrusted = 0;    // that gave other bits than the reference, which replaces them
   SpeculationStats speculation;  // of all requests that are over
-  std::array<int64_t, 4> finished = {};  // by FinishReason
+  std::array<int64_t, kFinishReasons> finished = {};  // by FinishReason
   // Of requests: seconds, from their submission.
   Histogram first_token{kFirstTokenBounds};
   Histogram queue{kRequestBounds};

@@ -144,7 +144,9 @@ void RatioAcceptor::TakeResidual(double scale) {
   rejected_ = true;
 }
 
+// -1: the target has no token here.
 TokenId RatioAcceptor::DrawToken(const Step& step) const {
+  if (!(total_ > 0)) return -1;
   const double left = step.noise.Uniform() * total_;
   return rejected_ ? TokenAt(left, std::span<const double>(rest_))
                    : TokenAt(left, std::span<const float>(law_));
@@ -171,7 +173,8 @@ void RatioAcceptor::AcceptTree(const Step& step) {
     LoadTarget(step, node);
     const int32_t child = AcceptChild(step, node);
     const TokenId token = child < 0 ? DrawToken(step) : step.tree.tokens[child];
-    verdict.tokens.push_back(step.sampler.Describe(token, step.rows.row(node + 1)));
+    verdict.tokens.push_back(
+        step.sampler.Describe(Prefix(step, verdict.path.size()), token, step.rows.row(node + 1)));
     if (child < 0) return;
     if (verdict.path.empty()) verdict.prefix.assign(step.committed.begin(), step.committed.end());
     verdict.path.push_back(child);
@@ -192,7 +195,8 @@ void RatioAcceptor::AcceptChain(const Step& step) {
   int32_t guesses = tree.size();  // the first that cannot be one ends the chain
   for (int32_t node = 0;; ++node) {
     LoadTarget(step, node - 1);
-    if (node < guesses && !LoadGuess(step, node)) guesses = node;
+    // Where the target has no token, no guess can be one.
+    if (node < guesses && (!(total_ > 0) || !LoadGuess(step, node))) guesses = node;
     const double reach = reach_.back();
     if (node == guesses) {
       accept_.push_back(reach);
@@ -212,13 +216,15 @@ void RatioAcceptor::AcceptChain(const Step& step) {
     break;
   }
   for (int32_t node = 0; node < accepted; ++node) {
-    verdict.tokens.push_back(step.sampler.Describe(tree.tokens[node], step.rows.row(node)));
+    verdict.tokens.push_back(step.sampler.Describe(Prefix(step, static_cast<size_t>(node)),
+                                                   tree.tokens[node], step.rows.row(node)));
     verdict.path.push_back(node);
   }
   verdict.prefix.resize(step.committed.size() + accepted);
   LoadTarget(step, accepted - 1);
   if (accepted < guesses && LoadGuess(step, accepted)) TakeResidual(reach_[accepted]);
-  verdict.tokens.push_back(step.sampler.Describe(DrawToken(step), step.rows.row(accepted)));
+  verdict.tokens.push_back(
+      step.sampler.Describe(verdict.prefix, DrawToken(step), step.rows.row(accepted)));
 }
 
 void RatioAcceptor::Accept(AcceptanceRule rule, const DraftTree& tree, const LogitsRows& rows,

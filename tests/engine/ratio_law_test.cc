@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -18,6 +19,7 @@
 #include "draft/token_recycling.h"
 #include "engine/engine.h"
 #include "support/chi_square.h"
+#include "support/fake_constraint.h"
 #include "support/fake_kv_target.h"
 
 namespace hunch {
@@ -117,6 +119,13 @@ class RatioLaw : public testing::TestWithParam<Cell> {
         request.params.acceptance = std::get<1>(GetParam());
         request.drafters = MakeAll(lie);
         request.budget = {.policy = Policy::kFixed, .fixed_nodes = 6, .acceptance_warning = 0};
+        if (constrained_) {
+          request.constraint = std::make_unique<FakeConstraint>(
+              kVocab,
+              [last = request.prompt.back()](const std::vector<TokenId>& output, TokenId token) {
+                return MayFollow(output.empty() ? last : output.back(), token);
+              });
+        }
         ids.push_back(engine.Submit(std::move(request)).value());
       }
       while (engine.Step()) {
@@ -139,6 +148,7 @@ class RatioLaw : public testing::TestWithParam<Cell> {
   static size_t StateOf(TokenId before, TokenId last) {
     return static_cast<size_t>(before * kVocab + last);
   }
+  static bool MayFollow(TokenId last, TokenId token) { return (token + 3 * last) % 4 != 0; }
   ChiSquare ChiSquareOfText(const std::vector<double>& counts) const {
     Sampler sampler(params_, kVocab, 0, {});
     ChiSquare all = {0, 0};
@@ -147,6 +157,9 @@ class RatioLaw : public testing::TestWithParam<Cell> {
         std::vector<float> row(kVocab), law;
         const TokenId prefix[] = {before, last};
         toy_.Row(prefix, row);
+        for (TokenId token = 0; token < kVocab; ++token) {
+          if (constrained_ && !MayFollow(last, token)) row[token] = -INFINITY;
+        }
         sampler.Law(prefix, row, law);
         const auto own = counts.begin() + static_cast<ptrdiff_t>(StateOf(before, last) * kVocab);
         const ChiSquare one = ChiSquareOf({own, own + kVocab}, {law.begin(), law.end()});
@@ -162,6 +175,7 @@ class RatioLaw : public testing::TestWithParam<Cell> {
   FakeKvTarget target_{toy_, kBlocks, kLimits};
   FakeKvTarget draft_{Toy(6), kBlocks, kLimits};  // of another opinion
   BlockPool draft_pool_{kBlocks};
+  bool constrained_ = false;
   SamplingParams params_ = {.temperature = 6, .max_tokens = 120, .ignore_eos = true};
 };
 
@@ -169,6 +183,16 @@ TEST_P(RatioLaw, TheTextFollowsTheTargetsLaw) {
   const Outcome outcome = Run(false);
   EXPECT_LT(outcome.law.Sigmas(), kSigmas);
   EXPECT_GT(outcome.law.degrees, 250) << "too few tokens to say anything";
+  EXPECT_GT(outcome.accepted, kRequests);
+  EXPECT_GT(outcome.rejected, kRequests);
+}
+
+// The drafters know nothing of the constraint: what they drew is judged all the same.
+TEST_P(RatioLaw, UnderAConstraintTheTextFollowsTheLawOfWhatIsAllowed) {
+  constrained_ = true;
+  const Outcome outcome = Run(false);
+  EXPECT_LT(outcome.law.Sigmas(), kSigmas);
+  EXPECT_GT(outcome.law.degrees, 150) << "too few tokens to say anything";
   EXPECT_GT(outcome.accepted, kRequests);
   EXPECT_GT(outcome.rejected, kRequests);
 }

@@ -9,7 +9,7 @@ file(GLOB fuzzed_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/quant/*.cc
   ${CMAKE_SOURCE_DIR}/src/weights/*.cc ${CMAKE_SOURCE_DIR}/src/chat/*.cc)
 list(APPEND fuzzed_sources ${CMAKE_SOURCE_DIR}/src/draft/table_file.cc ${CMAKE_SOURCE_DIR}/src/draft/ngram_table.cc
   ${CMAKE_SOURCE_DIR}/src/draft/suffix_index.cc ${CMAKE_SOURCE_DIR}/src/draft/suffix_store.cc)
-foreach(name server/json_body server/fields server/api_error server/generation_fields server/chat_request
+foreach(name server/json_body server/fields server/api_error server/generation_fields server/output_fields server/chat_request
     server/completion_request session/json_text session/speculation)
   list(APPEND fuzzed_sources ${CMAKE_SOURCE_DIR}/src/${name}.cc)
 endforeach()

@@ -247,6 +247,27 @@ TEST_F(ApiTest, RefusesWhatIsWrong) {
   EXPECT_TRUE(calls_.empty());
 }
 
+TEST_F(ApiTest, StructuredOutputReachesTheModelOrIsRefusedByName) {
+  const std::string schema = R"("response_format": {"type": "json_schema", "json_schema":
+      {"name": "n", "schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}})";
+  EXPECT_EQ(Chat(schema)->sent->status, 200);
+  ASSERT_EQ(calls_.size(), 1u);
+  ASSERT_NE(calls_[0].params.structured_output, nullptr);
+  EXPECT_EQ(calls_[0].params.structured_output->kind, StructuredOutput::Kind::kJsonSchema);
+  EXPECT_EQ(
+      Post("/v1/completions", R"({"prompt": "a", "structured_outputs": {"choice": ["b", "c"]}})")
+          ->sent->status,
+      200);
+  const auto refused = Chat(R"("stream": true, "response_format": {"type": "json_schema",
+      "json_schema": {"name": "n", "schema": {"type": "nonsense"}}})");
+  ExpectError(*refused, 400, "response_format.json_schema.schema", nullptr);
+  EXPECT_FALSE(refused->streaming);
+  ExpectError(*Chat(R"("guided_regex": "(")"), 400, "guided_regex", nullptr);
+  ExpectError(*Post("/v1/completions", R"({"prompt": "a", "guided_grammar": "root ::= x"})"), 400,
+              "guided_grammar", nullptr);
+  EXPECT_EQ(calls_.size(), 2u);
+}
+
 TEST_F(ApiTest, AModelWithoutATemplateSaysSo) {
   script_.has_chat_template = false;
   ExpectError(*Chat(""), 400, "messages", nullptr);

@@ -158,7 +158,19 @@ TEST(ChatRequest, WhateverIsWrongIsNamed) {
        "1 to 64"},
       {R"("speculation": {"model": "/etc/passwd"})", "speculation.model", "unknown field"},
       {R"("acceptance": "always")", "acceptance", "coupled"},
-      {R"("response_format": {"type": "json_object"})", "response_format", "not supported"},
+      {R"("response_format": "json")", "response_format", "an object"},
+      {R"("response_format": {"type": "xml"})", "response_format.type", "json_schema"},
+      {R"("response_format": {"type": "json_schema"})", "response_format.json_schema", "a name"},
+      {R"("response_format": {"type": "json_schema", "json_schema": {"name": "n"}})",
+       "response_format.json_schema.schema", "missing"},
+      {R"("response_format": {"type": "json_schema", "json_schema": {"schema": {}}})",
+       "response_format.json_schema.name", "missing"},
+      {R"("response_format": {"type": "json_object"}, "guided_regex": "a+")", "guided_regex",
+       "give one of them"},
+      {R"("structured_outputs": {"regex": "a", "choice": ["b"]})", "structured_outputs.choice",
+       "give one of them"},
+      {R"("structured_outputs": {"xml": "a"})", "structured_outputs.xml", "unknown field"},
+      {R"("guided_json": 5)", "guided_json", "must be JSON"},
       {R"("tools": [{"type": "function"}])", "tools", "not supported"},
       {R"("tool_choice": "required")", "tool_choice", "not supported"},
       {R"("temprature": 1)", "temprature", "unknown field"},
@@ -171,6 +183,44 @@ TEST(ChatRequest, WhateverIsWrongIsNamed) {
     EXPECT_EQ(error->param, wrong.param) << error->message;
     EXPECT_THAT(error->message, HasSubstr(wrong.message));
   }
+}
+
+TEST(OutputFields, SayWhatTheAnswerMustLookLike) {
+  using Kind = StructuredOutput::Kind;
+  struct Right {
+    std::string body;
+    Kind kind;
+    std::string text, field;
+  };
+  const std::vector<Right> fields = {
+      {R"("response_format": {"type": "json_object"})", Kind::kJsonObject, "",
+       "response_format.type"},
+      {R"("response_format": {"type": "json_schema", "json_schema": {"name": "n", "strict": true,
+          "schema": {"type": "object", "properties": {"b": {}, "a": {}}}}})",
+       Kind::kJsonSchema, R"({"type":"object","properties":{"b":{},"a":{}}})",
+       "response_format.json_schema.schema"},
+      {R"("structured_outputs": {"json": "{\"type\": \"string\"}"})", Kind::kJsonSchema,
+       R"({"type": "string"})", "structured_outputs.json"},
+      {R"("structured_outputs": {"json_object": true})", Kind::kJsonObject, "",
+       "structured_outputs.json_object"},
+      {R"("structured_outputs": {"choice": ["a", "b"]})", Kind::kChoice, R"(["a","b"])",
+       "structured_outputs.choice"},
+      {R"("guided_regex": "[ab]+")", Kind::kRegex, "[ab]+", "guided_regex"},
+      {R"("guided_grammar": "root ::= \"a\"")", Kind::kGrammar, R"(root ::= "a")",
+       "guided_grammar"},
+  };
+  for (const Right& right : fields) {
+    ChatRequest request;
+    const auto error = ReadChatRequest(Body(right.body), request);
+    ASSERT_FALSE(error) << right.body << error->message;
+    ASSERT_NE(request.common.sampling.structured_output, nullptr) << right.body;
+    EXPECT_EQ(request.common.sampling.structured_output->kind, right.kind);
+    EXPECT_EQ(request.common.sampling.structured_output->text, right.text);
+    EXPECT_EQ(request.common.output_field, right.field);
+  }
+  ChatRequest text;
+  EXPECT_FALSE(ReadChatRequest(Body(R"("response_format": {"type": "text"})"), text));
+  EXPECT_EQ(text.common.sampling.structured_output, nullptr);
 }
 
 TEST(SpeculationFields, ChangeWhatTheyNameOnly) {

@@ -109,6 +109,27 @@ class OpenAiClientTest(unittest.TestCase):
         self.assertEqual([model.id for model in self.client.models.list()], ["smollm2"])
         self.assertEqual(self.client.models.retrieve("smollm2").owned_by, "hunch")
 
+    def test_answers_have_the_form_that_was_asked_for(self):
+        schema = {"type": "object", "properties": {"city": {"type": "string", "maxLength": 20}, "people": {"type": "integer"}},
+                  "required": ["city", "people"]}
+        form = {"type": "json_schema", "json_schema": {"name": "city", "strict": True, "schema": schema}}
+        asked = [{"role": "user", "content": "Name a city."}]
+        for temperature in (0, 1):
+            answer = self.chat(messages=asked, response_format=form, temperature=temperature, max_tokens=120)
+            city = json.loads(answer.choices[0].message.content)
+            self.assertEqual(set(city), {"city", "people"})
+            self.assertIsInstance(city["people"], int)
+            plain = self.chat(messages=asked, response_format=form, temperature=temperature, max_tokens=120,
+                              extra_body={"speculation": {"enabled": False}})
+            self.assertEqual(plain.choices[0].message.content, answer.choices[0].message.content)
+        streamed = stream_text(self.chat(messages=asked, response_format=form, max_tokens=120, stream=True))
+        self.assertEqual(set(json.loads(streamed)), {"city", "people"})
+        choice = self.chat(messages=asked, extra_body={"structured_outputs": {"choice": ["Rome", "Oslo"]}})
+        self.assertIn(choice.choices[0].message.content, ("Rome", "Oslo"))
+        with self.assertRaises(openai.BadRequestError) as refused:
+            self.chat(response_format={"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "nonsense"}}})
+        self.assertEqual(refused.exception.body["param"], "response_format.json_schema.schema")
+
     def test_a_chat_says_what_hunch_run_says(self):
         answer = self.chat()
         alone = hunch_run(MESSAGES[0]["content"], "--temperature", "0.8", "--seed", "11", "--max-tokens", "40")

@@ -49,6 +49,7 @@ class RequestSetTest : public ::testing::Test {
   Engine engine_{target_,
                  {.vocab_size = 257, .max_model_len = 200, .kv_blocks = 64, .end_tokens = {256}}};
   ByteTokenizer tokenizer_;
+  Grammars grammars_{GrammarVocabulary{}};
   SharedStores stores_;
   DraftParts parts_ = {std::make_shared<DraftSide>(), tokenizer_, stores_, 200};
 };
@@ -62,7 +63,7 @@ TEST_F(RequestSetTest, RunningRequestsGuessInAnotherWayFromTheNextStepOn) {
   RequestSet plain_set(engine_, tokenizer_);
   const auto before = Run(plain_set, requests, nullptr);
   const DraftSide* const old_side = parts_.draft_side.get();
-  RequestSet set(engine_, tokenizer_);
+  RequestSet set(engine_, tokenizer_, grammars_);
   int calls = 0;
   const auto after = Run(set, requests, [&](const TextDelta&) {
     if (++calls == 12) {
@@ -88,7 +89,7 @@ TEST_F(RequestSetTest, RunningRequestsGuessInAnotherWayFromTheNextStepOn) {
 }
 
 TEST_F(RequestSetTest, OnlyThoseThatRunAreSwapped) {
-  RequestSet set(engine_, tokenizer_);
+  RequestSet set(engine_, tokenizer_, grammars_);
   set.Swap({.method = DrafterKind::kTokenRecycling}, parts_);
   const auto outputs = Run(set, {Request(20, DrafterKind::kNgram)}, nullptr);
   EXPECT_THAT(Drafters(outputs[0]), ElementsAre("ngram"));
@@ -97,10 +98,10 @@ TEST_F(RequestSetTest, OnlyThoseThatRunAreSwapped) {
 // A drafter that cannot be made (no draft model is there): the request goes on as it was.
 TEST_F(RequestSetTest, ASwapThatCannotBeMadeLeavesTheRequestAsItWas) {
   const auto before = [&] {
-    RequestSet set(engine_, tokenizer_);
+    RequestSet set(engine_, tokenizer_, grammars_);
     return Run(set, {Request(20, DrafterKind::kNgram)}, nullptr);
   }();
-  RequestSet set(engine_, tokenizer_);
+  RequestSet set(engine_, tokenizer_, grammars_);
   int calls = 0;
   testing::internal::CaptureStderr();
   const auto after = Run(set, {Request(20, DrafterKind::kNgram)}, [&](const TextDelta&) {
@@ -114,7 +115,7 @@ TEST_F(RequestSetTest, ASwapThatCannotBeMadeLeavesTheRequestAsItWas) {
 
 TEST_F(RequestSetTest, GoesWithRequestsThatRun) {
   {
-    RequestSet set(engine_, tokenizer_);
+    RequestSet set(engine_, tokenizer_, grammars_);
     ASSERT_TRUE(set.Add(Request(20, DrafterKind::kNgram), parts_, nullptr, nullptr).ok());
     set.Step();
     EXPECT_LT(engine_.pool().free_blocks(), 64);

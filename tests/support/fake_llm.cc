@@ -39,6 +39,16 @@ std::string_view ByteTokenizer::TokenBytes(TokenId token) const {
   return bytes_[static_cast<size_t>(token)];
 }
 
+GrammarVocabulary VocabularyOf(const ByteTokenizer& tokenizer) {
+  return {.size = tokenizer.vocab_size(),
+          .bytes =
+              [&tokenizer](TokenId token) {
+                return tokenizer.IsSpecial(token) ? std::string_view()
+                                                  : tokenizer.TokenBytes(token);
+              },
+          .end_tokens = tokenizer.end_tokens()};
+}
+
 std::string FakeLlm::Text(std::span<const TokenId> tokens) const {
   std::string text;
   for (const TokenId token : tokens) text += tokenizer_.TokenBytes(token);
@@ -73,6 +83,12 @@ void FakeLlm::Swap(std::unique_ptr<PreparedSwap> swap) {
 Status FakeLlm::SwapSpeculation(const SpeculativeConfig& config) {
   HUNCH_ASSIGN_OR_RETURN(auto swap, PrepareSwap(config));
   Swap(std::move(swap));
+  return Ok{};
+}
+
+Status FakeLlm::CheckStructuredOutput(const StructuredOutput& wanted) const {
+  const auto grammar = grammars_->Compile(wanted);
+  if (!grammar.ok()) return grammar.error();
   return Ok{};
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "grammar/grammars.h"
 #include "session/llm.h"
 #include "tokenizer/tokenizer.h"
 
@@ -37,6 +38,8 @@ class ByteTokenizer : public Tokenizer {
   std::vector<std::string> bytes_;
   std::vector<TokenId> end_tokens_ = {kEnd};
 };
+
+GrammarVocabulary VocabularyOf(const ByteTokenizer& tokenizer);
 
 struct FakeLlmScript {
   // Every answer: this text, then the end token.
@@ -86,6 +89,8 @@ class FakeLlm : public Llm {
   Result<RequestId> Start(TextRequest request, OnText on_text, OnDone on_done) override;
   bool Step() override;
   void Cancel(RequestId id) override;
+  // As a real model with this tokenizer.
+  Status CheckStructuredOutput(const StructuredOutput& wanted) const override;
   Status Check(const TextRequest& request) const override;
   Result<std::unique_ptr<PreparedSwap>> PrepareSwap(const SpeculativeConfig& config) override;
   void Swap(std::unique_ptr<PreparedSwap> swap) override;
@@ -120,6 +125,7 @@ class FakeLlm : public Llm {
   RequestId next_id_ = 1;
   std::vector<std::unique_ptr<Answer>> running_;
   ByteTokenizer tokenizer_;
+  std::unique_ptr<Grammars> grammars_ = std::make_unique<Grammars>(VocabularyOf(tokenizer_));
   std::vector<Call>* calls_;
 };
 

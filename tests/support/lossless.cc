@@ -11,6 +11,7 @@
 #include "draft/ngram_cache.h"
 #include "draft/suffix.h"
 #include "draft/token_recycling.h"
+#include "support/fake_constraint.h"
 #include "support/fake_drafters.h"
 
 namespace hunch {
@@ -21,7 +22,7 @@ std::vector<std::string> LosslessDrafters() {
 }
 
 std::vector<std::string> LosslessControls() {
-  return {"none",        "penalties", "top_p",      "logit_bias",
+  return {"none",        "penalties", "top_p",      "logit_bias", "constraint",
           "stop_string", "end_token", "max_tokens", "context_end"};
 }
 
@@ -93,6 +94,21 @@ LosslessRun LosslessCell::Run(const Plan& plan, DrafterList drafters) const {
   request.params = plan.params;
   request.drafters = std::move(drafters);
   request.budget = {.policy = Policy::kFixed, .fixed_nodes = guesses};
+  if (control_ == "constraint") {
+    const auto constraint = [&] {
+      return std::make_unique<FakeConstraint>(
+          subject_.vocab_size, [&plan](const std::vector<TokenId>& output, TokenId token) {
+            const auto& ends = plan.end_tokens;
+            const bool ends_it = std::find(ends.begin(), ends.end(), token) != ends.end();
+            return HashRule(output, token) && !ends_it;
+          });
+    };
+    request.constraint = constraint();
+    // The others do not know, and what they guess is looked at anyway.
+    if (drafter_ == "self" || drafter_ == "draft_tree") {
+      for (const auto& drafter : request.drafters) drafter->Constrain(constraint());
+    }
+  }
   request.filter = [&](const CommittedToken& token) {
     run.choices.push_back(token.choice);
     run.guessed.push_back(token.guessed);

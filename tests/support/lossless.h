@@ -30,7 +30,8 @@ struct Subject {
 // scripted, random, adversarial.
 std::vector<std::string> LosslessDrafters();
 // What is asked of the request besides its temperature: none, penalties, top_p, logit_bias,
-// stop_string, end_token, max_tokens, context_end. The last four end the output at a chosen token.
+// constraint, stop_string, end_token, max_tokens, context_end. The last four end the output at a
+// chosen token.
 std::vector<std::string> LosslessControls();
 
 struct LosslessRun {
