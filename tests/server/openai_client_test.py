@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import unittest
 import urllib.error
@@ -215,18 +216,27 @@ class OpenAiClientTest(unittest.TestCase):
 
     def test_guessing_is_swapped_while_requests_run(self):
         """Also to a draft model that was not there; no request is dropped, and no text changes."""
-        flags = ["--api-key", KEY, "--audit-rate", "1", "--max-num-batched-tokens", "16"]
-        server = Server(*flags)
+        server = Server("--api-key", KEY, "--audit-rate", "1", "--max-num-batched-tokens", "16")
+        self.addCleanup(server.process.kill)
         long = {**SAMPLED, "max_tokens": 400, "extra_body": {"ignore_eos": True}}
         chat = lambda **more: server.client().chat.completions.create(model=model_path().stem, messages=MESSAGES, **long, **more)
         alone = chat().choices[0].message.content
+        begun = threading.Barrier(4, timeout=60)
+
+        def read_stream():
+            stream = chat(stream=True)
+            first = [next(stream), next(stream)]
+            begun.wait()
+            return stream_text(first + list(stream))
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
-            running = [pool.submit(lambda: stream_text(chat(stream=True))) for _ in range(3)]
+            running = [pool.submit(read_stream) for _ in range(3)]
+            begun.wait()
             for config in [{"method": "ngram"}, {"model": str(model_path()), "num_speculative_tokens": 3}, {"method": "none"},
                            {"disable_by_batch_size": 2, "max_model_len": 100}]:
                 status, state = server.call("/v1/speculation", config)
                 self.assertEqual(status, 200, state)
                 self.assertEqual(state["enabled"], config.get("method") != "none")
+                time.sleep(0.05)
             texts = [future.result() for future in running]
         self.assertEqual(texts, [alone] * 3)
         self.assertEqual(server.call("/v1/speculation", {"model": "no-such-file.gguf"})[0], 400)
