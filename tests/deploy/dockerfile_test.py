@@ -70,5 +70,5 @@ class Dockerfile(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    HUNCH = sys.argv.pop(1)
+    HUNCH = str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittest.main()
