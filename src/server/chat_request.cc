@@ -30,12 +30,6 @@ void ReadResponseFormat(Fields& fields) {
   fields.Fail("response_format", "'response_format' is not supported, but {\"type\": \"text\"}");
 }
 
-void ReadToolChoice(Fields& fields) {
-  const Json* choice = fields.Any("tool_choice");
-  if (choice == nullptr || *choice == "none" || *choice == "auto") return;
-  fields.Fail("tool_choice", "'tool_choice': tools are not supported");
-}
-
 }  // namespace
 
 void ReadMessages(Fields& fields, const Json& value, Json& out) {
@@ -61,6 +55,7 @@ void ReadMessages(Fields& fields, const Json& value, Json& out) {
     return fields.Fail(message.substr(0, message.find(' ')), message);
   }
   out = std::move(*normalized);
+  CheckToolMessages(fields, out);
 }
 
 std::optional<ApiError> ReadChatRequest(const Json& body, ChatRequest& out) {
@@ -73,11 +68,10 @@ std::optional<ApiError> ReadChatRequest(const Json& body, ChatRequest& out) {
   ReadGenerationFields(fields, out.common);
   ReadLogprobs(fields, out);
   ReadResponseFormat(fields);
-  ReadToolChoice(fields);
-  fields.Ignore("parallel_tool_calls");
-  fields.Unsupported("tools", "this server has no tools yet");
-  fields.Unsupported("functions", "this server has no tools yet");
-  fields.Unsupported("function_call", "this server has no tools yet");
+  ReadToolFields(fields, out.tools);
+  for (const std::string& stop : out.tools.Stops()) out.common.sampling.stop.push_back(stop);
+  fields.Unsupported("functions", "use 'tools'");
+  fields.Unsupported("function_call", "use 'tool_choice'");
   fields.Unsupported("audio", "text only");
   fields.Ignore("modalities");
   fields.Ignore("reasoning_effort");

@@ -159,8 +159,8 @@ TEST(ChatRequest, WhateverIsWrongIsNamed) {
       {R"("speculation": {"model": "/etc/passwd"})", "speculation.model", "unknown field"},
       {R"("acceptance": "always")", "acceptance", "coupled"},
       {R"("response_format": {"type": "json_object"})", "response_format", "not supported"},
-      {R"("tools": [{"type": "function"}])", "tools", "not supported"},
-      {R"("tool_choice": "required")", "tool_choice", "not supported"},
+      {R"("functions": [{"name": "f"}])", "functions", "use 'tools'"},
+      {R"("function_call": "auto")", "function_call", "use 'tool_choice'"},
       {R"("temprature": 1)", "temprature", "unknown field"},
   };
   for (const Wrong& wrong : fields) {
