@@ -8,6 +8,7 @@
 #include "apps/flags.h"
 #include "apps/numbers.h"
 #include "base/utf8.h"
+#include "server/cors.h"
 #include "session/json_text.h"
 #include "session/row_bench.h"
 
@@ -47,6 +48,26 @@ Status ForEachPart(std::string_view list, Use&& use) {
 Status SetText(std::string_view value, std::string_view what, std::string& out) {
   if (value.empty()) return Wrong(fmt::format("the {} is empty", what));
   out = value;
+  return Ok{};
+}
+
+Status AddOrigin(Flags& flags, std::string_view origin) {
+  HUNCH_RETURN_IF_ERROR(CheckOrigin(origin));
+  flags.allowed_origins.emplace_back(origin);
+  return Ok{};
+}
+
+// "a,b", or vLLM's JSON: ["a", "b"].
+Status SetOrigins(Flags& flags, std::string_view value) {
+  flags.allowed_origins.clear();
+  if (!value.starts_with('[')) {
+    return ForEachPart(value, [&](std::string_view part) { return AddOrigin(flags, part); });
+  }
+  HUNCH_ASSIGN_OR_RETURN(const Json list, ParseJson(value));
+  for (const Json& origin : list) {
+    if (!origin.is_string()) return Wrong("a JSON list of origins has strings only");
+    HUNCH_RETURN_IF_ERROR(AddOrigin(flags, origin.get<std::string>()));
+  }
   return Ok{};
 }
 
@@ -206,6 +227,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, 65535, f.port); }},
   {"--api-key", "", "KEY", "", "serve only those who send it as 'Authorization: Bearer KEY'", FlagGroup::kServer, kServe,
    [](Flags& f, std::string_view v) { return SetText(v, "key", f.api_key); }},
+  {"--allowed-origins", "", "LIST", "", "sites whose pages may read answers in a browser (CORS), by commas, as https://host:port; *: all", FlagGroup::kServer, kServe, SetOrigins},
   {"--served-model-name", "", "NAME", "", "the model's name for clients, instead of its file's (repeatable)", FlagGroup::kServer, kServe,
    [](Flags& f, std::string_view v) { return SetText(v, "name", f.model_names.emplace_back()); }},
   {"--audit-rate", "", "SHARE", "0.01", "decode this part of the answers again, plainly, while nothing else is to do, and count those that differ; 0: none", FlagGroup::kServer, kServe,

@@ -92,6 +92,8 @@ struct Flags {
   float audit_rate = 0.01f;              // serve
   int watchdog_seconds = 60;             // serve; 0: never
   bool serve_prefix_caching = true;      // serve, batch
+  // serve: whose pages may read answers in a browser; none: nobody's.
+  std::vector<std::string> allowed_origins;
 
   std::vector<std::string> words;  // arguments that are not flags
 

@@ -55,7 +55,8 @@ Result<int> ServeCommand(const Flags& flags, Context& context) {
   Api api(llm, {.model_names = ModelNames(flags),
                 .api_key = flags.api_key,
                 .speculation = speculation,
-                .fingerprint = Fingerprint(flags)});
+                .fingerprint = Fingerprint(flags),
+                .allowed_origins = flags.allowed_origins});
   HttpOptions http;
   http.host = flags.host;
   http.port = flags.port;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/check.h"
+#include "server/answer_id.h"
 #include "server/step_json.h"
 
 namespace hunch {
@@ -14,6 +16,9 @@ void Answer::Begin(std::vector<TextRequest> requests) {
   left_ = requests.size();
   outputs_.resize(left_);
   begun_.resize(left_);
+  made_.resize(left_);
+  sent_ = options_.sent;
+  sent_.resize(left_);
   std::vector<AsyncRequest> submitted;
   for (size_t i = 0; i < requests.size(); ++i) {
     // Both are called on the engine's thread, and what they do happens on ours. What keeps the
@@ -63,9 +68,12 @@ void Answer::OnText(size_t choice, const std::vector<TextDelta>& deltas) {
   if (!options_.stream) return;
   BeginChoice(choice);
   for (const TextDelta& delta : deltas) {
-    Json chunk = format_->Delta(static_cast<int>(choice), delta);
-    if (delta.step) chunk["speculation"] = StepJson(delta, llm_.llm().tokenizer());
-    AddEvent(std::move(chunk));
+    std::vector<Json> chunks = format_->Delta(static_cast<int>(choice), delta);
+    if (delta.step) {
+      if (chunks.empty()) chunks.push_back(format_->Empty());
+      chunks[0]["speculation"] = StepJson(delta, llm_.llm().tokenizer());
+    }
+    AddEvents(choice, std::move(chunks));
   }
   SendEvents();
 }
@@ -84,8 +92,7 @@ void Answer::OnDone(size_t choice, Result<RequestOutput> result) {
 void Answer::BeginChoice(size_t choice) {
   if (begun_[choice]) return;
   begun_[choice] = true;
-  Json first = format_->First(static_cast<int>(choice));
-  if (!first.is_null()) AddEvent(std::move(first));
+  AddEvents(choice, format_->First(static_cast<int>(choice)));
 }
 
 void Answer::FinishChoice(size_t choice, RequestOutput output) {
@@ -93,9 +100,10 @@ void Answer::FinishChoice(size_t choice, RequestOutput output) {
   own.output = std::move(output);
   if (!options_.stream) return;
   BeginChoice(choice);
-  Json last = format_->Last(static_cast<int>(choice), own.output.finish_reason);
-  last["timings"] = TimingsJson({own}, 1);
-  AddEvent(std::move(last));
+  std::vector<Json> last = format_->Last(static_cast<int>(choice), own.output.finish_reason);
+  HUNCH_CHECK(!last.empty());
+  last.back()["timings"] = TimingsJson({own}, 1);
+  AddEvents(choice, std::move(last));
   if (left_ > 0) SendEvents();
 }
 
@@ -108,9 +116,10 @@ void Answer::FinishAll() {
     return reply_->Send({.body = DumpJson(whole)});
   }
   if (options_.include_usage) {
-    Json usage = format_->Empty();
-    usage["usage"] = UsageJson(outputs_, options_.n);
-    AddEvent(std::move(usage));
+    // It comes after everything, and is counted as one of the first choice's.
+    std::vector<Json> last = {format_->Empty()};
+    last[0]["usage"] = UsageJson(outputs_, options_.n);
+    AddEvents(0, std::move(last));
   }
   events_ += "data: [DONE]\n\n";
   SendEvents();
@@ -126,12 +135,18 @@ void Answer::Fail(const ApiError& error) {
   reply_->End();
 }
 
-void Answer::AddEvent(Json chunk) {
-  if (options_.include_usage && !chunk.contains("usage")) chunk["usage"] = nullptr;
-  events_ += "data: " + DumpJson(chunk) + "\n\n";
+void Answer::AddEvents(size_t choice, std::vector<Json> chunks) {
+  for (Json& chunk : chunks) {
+    if (++made_[choice] <= sent_[choice]) continue;
+    sent_[choice] = made_[choice];
+    if (options_.include_usage && !chunk.contains("usage")) chunk["usage"] = nullptr;
+    if (options_.event_ids) events_ += "id: " + EventIdText(format_->id(), sent_) + "\n";
+    events_ += "data: " + DumpJson(chunk) + "\n\n";
+  }
 }
 
 void Answer::SendEvents() {
+  if (events_.empty()) return;
   if (!stream_begun_) reply_->BeginStream();
   stream_begun_ = true;
   reply_->Write(std::exchange(events_, {}));

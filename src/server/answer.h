@@ -3,10 +3,13 @@
 // leaves.
 //
 // The stream's header is sent with its first text: whatever is wrong before that is an HTTP error.
+// A stream that is resumed is made anew from its beginning, and what the client has of it is left
+// out.
 // Belongs to the I/O thread. It lives as long as its sequences run.
 #ifndef HUNCH_SERVER_ANSWER_H_
 #define HUNCH_SERVER_ANSWER_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +26,9 @@ struct AnswerOptions {
   int n = 1;  // choices of each prompt
   bool stream = false;
   bool include_usage = false;  // in a stream
+  bool event_ids = false;      // a stream's events have ids
+  // [choices] The events that the client has of an earlier stream; empty: none.
+  std::vector<uint32_t> sent = {};
 };
 
 class Answer : public std::enable_shared_from_this<Answer> {
@@ -42,7 +48,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
   void FinishAll();
   void Fail(const ApiError& error);
   void CancelAll();
-  void AddEvent(Json chunk);
+  void AddEvents(size_t choice, std::vector<Json> chunks);
   void SendEvents();
 
   AsyncLlm& llm_;
@@ -52,6 +58,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
   std::vector<AsyncLlm::Ticket> tickets_;
   std::vector<ChoiceOutput> outputs_;  // [choices]
   std::vector<bool> begun_;            // [choices]: its stream's first chunk was written
+  std::vector<uint32_t> made_, sent_;  // [choices]: events made; those that the client has or gets
   size_t left_ = 0;                    // choices that run
   bool stream_begun_ = false;
   bool over_ = false;   // answered, failed, or nobody waits

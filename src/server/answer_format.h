@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "chat/tool_call_parser.h"
 #include "session/json_text.h"
 #include "session/llm.h"
 
@@ -33,12 +35,15 @@ class AnswerFormat {
   explicit AnswerFormat(AnswerHead head) : head_(std::move(head)) {}
   virtual ~AnswerFormat() = default;
 
+  const std::string& id() const { return head_.id; }
   // With the choices; the caller adds usage and timings.
   virtual Json Whole(const std::vector<ChoiceOutput>& choices) const = 0;
-  // What a choice's stream begins with; null: nothing.
-  virtual Json First(int choice) = 0;
-  virtual Json Delta(int choice, const TextDelta& delta) = 0;
-  virtual Json Last(int choice, FinishReason reason) = 0;
+  // A choice's stream: what it begins with, what a delta adds, what it ends with (at least one
+  // chunk). Each is a function of the choice's deltas so far, and so the same whenever the request
+  // is answered.
+  virtual std::vector<Json> First(int choice) = 0;
+  virtual std::vector<Json> Delta(int choice, const TextDelta& delta) = 0;
+  virtual std::vector<Json> Last(int choice, FinishReason reason) = 0;
   // No choices: what usage is sent with.
   Json Empty() const { return Chunk(Json::array()); }
 
@@ -52,8 +57,14 @@ class AnswerFormat {
   AnswerHead head_;
 };
 
+// Of a chat that has tools.
+struct AnswerTools {
+  ToolCallOptions calls;
+  std::string answer_start;  // what the prompt made the answer begin with
+};
+
 std::unique_ptr<AnswerFormat> MakeChatFormat(AnswerHead head, const Tokenizer& tokenizer,
-                                             bool logprobs);
+                                             bool logprobs, std::optional<AnswerTools> tools = {});
 // `echoes`: text before each choice; empty: none.
 std::unique_ptr<AnswerFormat> MakeCompletionFormat(AnswerHead head, const Tokenizer& tokenizer,
                                                    bool logprobs, std::vector<std::string> echoes);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "server/cors.h"
 #include "server/http_text.h"
 #include "server/metrics_text.h"
 #include "server/page.h"
@@ -34,7 +35,7 @@ HttpResponse ShuttingDown() {
 
 struct Api::Route {
   std::string_view path;
-  Prepared (Preparer::*prepare)(const std::string& body);  // of a POST; null: it is a GET
+  Prepared (Preparer::*prepare)(const HttpRequest& request);  // of a POST; null: it is a GET
 };
 
 const std::vector<Api::Route>& Api::Routes() {
@@ -74,6 +75,13 @@ bool Api::Allowed(const HttpRequest& request) const {
 }
 
 void Api::Handle(HttpRequest request, std::shared_ptr<Reply> reply) {
+  for (const auto& [name, value] : CorsHeaders(options_.allowed_origins, request.origin)) {
+    reply->AddHeader(name, value);
+  }
+  // Browsers ask it without a key.
+  if (request.method == "OPTIONS" && OriginAllowed(options_.allowed_origins, request.origin)) {
+    return reply->Send(PreflightResponse());
+  }
   if (!Allowed(request)) {
     return reply->Send(
         ErrorResponse({.status = 401,
@@ -93,7 +101,7 @@ void Api::Handle(HttpRequest request, std::shared_ptr<Reply> reply) {
     const bool gets = request.method == "GET" || request.method == "HEAD";
     if (route.prepare == nullptr && gets) return reply->Send(Get(request.path));
     if (route.prepare != nullptr && request.method == "POST") {
-      return Prepare(route, std::move(request.body), std::move(reply));
+      return Prepare(route, std::move(request), std::move(reply));
     }
     const std::string_view allowed = route.prepare == nullptr ? "GET, HEAD" : "POST";
     HttpResponse response =
@@ -146,15 +154,15 @@ HttpResponse Api::Models(const std::string& path) const {
   return {.body = DumpJson({{"object", "list"}, {"data", std::move(list)}})};
 }
 
-void Api::Prepare(const Route& route, std::string body, std::shared_ptr<Reply> reply) {
+void Api::Prepare(const Route& route, HttpRequest request, std::shared_ptr<Reply> reply) {
   if (draining_) return reply->Send(ShuttingDown());
   // The reply goes to the worker and back as a whole, so that it never ends there.
-  worker_.Post(
-      [this, prepare = route.prepare, body = std::move(body), reply = std::move(reply)]() mutable {
-        const auto prepared = std::make_shared<Prepared>((preparer_.*prepare)(body));
-        Reply& to = *reply;
-        to.Post([this, prepared, reply = std::move(reply)] { Begin(std::move(*prepared), reply); });
-      });
+  worker_.Post([this, prepare = route.prepare, request = std::move(request),
+                reply = std::move(reply)]() mutable {
+    const auto prepared = std::make_shared<Prepared>((preparer_.*prepare)(request));
+    Reply& to = *reply;
+    to.Post([this, prepared, reply = std::move(reply)] { Begin(std::move(*prepared), reply); });
+  });
 }
 
 void Api::Begin(Prepared prepared, std::shared_ptr<Reply> reply) {

@@ -43,7 +43,7 @@ class Api : public HttpHandler {
   HttpResponse Health() const;
   HttpResponse Models(const std::string& path) const;
   Json ModelJson(const std::string& name) const;
-  void Prepare(const Route& route, std::string body, std::shared_ptr<Reply> reply);
+  void Prepare(const Route& route, HttpRequest request, std::shared_ptr<Reply> reply);
   void Begin(Prepared prepared, std::shared_ptr<Reply> reply);
 
   static const std::vector<Route>& Routes();

@@ -23,7 +23,7 @@ Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) :
 
 // The session's messages begin with the parameter that they are about.
 std::string ParamNamed(std::string_view message) {
-  constexpr std::array<std::string_view, 14> kNames = {"temperature",
+  constexpr std::array<std::string_view, 15> kNames = {"temperature",
                                                        "top_p",
                                                        "top_k",
                                                        "min_p",
@@ -36,6 +36,7 @@ std::string ParamNamed(std::string_view message) {
                                                        "min_tokens",
                                                        "max_tokens",
                                                        "messages",
+                                                       "tools",
                                                        "stop"};
   const std::string_view word = message.substr(0, message.find_first_of(" ["));
   for (const std::string_view name : kNames) {

@@ -24,12 +24,6 @@ void ReadLogprobs(Fields& fields, ChatRequest& out) {
   if (out.logprobs) out.common.sampling.logprobs = out.top_logprobs;
 }
 
-void ReadToolChoice(Fields& fields) {
-  const Json* choice = fields.Any("tool_choice");
-  if (choice == nullptr || *choice == "none" || *choice == "auto") return;
-  fields.Fail("tool_choice", "'tool_choice': tools are not supported");
-}
-
 }  // namespace
 
 void ReadMessages(Fields& fields, const Json& value, Json& out) {
@@ -55,6 +49,7 @@ void ReadMessages(Fields& fields, const Json& value, Json& out) {
     return fields.Fail(message.substr(0, message.find(' ')), message);
   }
   out = std::move(*normalized);
+  CheckToolMessages(fields, out);
 }
 
 std::optional<ApiError> ReadChatRequest(const Json& body, ChatRequest& out) {
@@ -66,11 +61,10 @@ std::optional<ApiError> ReadChatRequest(const Json& body, ChatRequest& out) {
   }
   ReadGenerationFields(fields, out.common);
   ReadLogprobs(fields, out);
-  ReadToolChoice(fields);
-  fields.Ignore("parallel_tool_calls");
-  fields.Unsupported("tools", "this server has no tools yet");
-  fields.Unsupported("functions", "this server has no tools yet");
-  fields.Unsupported("function_call", "this server has no tools yet");
+  ReadToolFields(fields, out.tools);
+  for (const std::string& stop : out.tools.Stops()) out.common.sampling.stop.push_back(stop);
+  fields.Unsupported("functions", "use 'tools'");
+  fields.Unsupported("function_call", "use 'tool_choice'");
   fields.Unsupported("audio", "text only");
   fields.Ignore("modalities");
   fields.Ignore("reasoning_effort");

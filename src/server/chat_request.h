@@ -5,12 +5,14 @@
 #include <optional>
 
 #include "server/generation_fields.h"
+#include "server/tool_fields.h"
 
 namespace hunch {
 
 struct ChatRequest {
   GenerationFields common;
   Json messages;  // [{"role", "content"}, ...] with known roles; for Llm::EncodeChat
+  ToolFields tools;
   bool logprobs = false;
   int top_logprobs = 0;
 };

@@ -35,25 +35,27 @@ class CompletionFormat : public AnswerFormat {
     }
     return Chunk(std::move(choices));
   }
-  Json First(int choice) override {
-    if (echoes_.empty()) return nullptr;
+  std::vector<Json> First(int choice) override {
+    if (echoes_.empty()) return {};
     return One(Choice(choice, Echo(static_cast<size_t>(choice)), nullptr, nullptr));
   }
-  Json Delta(int choice, const TextDelta& delta) override {
+  std::vector<Json> Delta(int choice, const TextDelta& delta) override {
     std::vector<TokenChoice> tokens;
     if (delta.choice) tokens.push_back(*delta.choice);
     return One(Choice(choice, delta.text, LogprobsJson(tokens, offsets_[choice]), nullptr));
   }
-  Json Last(int choice, FinishReason reason) override {
+  std::vector<Json> Last(int choice, FinishReason reason) override {
     return One(Choice(choice, "", nullptr, FinishReasonName(reason)));
   }
 
  private:
   Json Chunk(Json choices) const override { return Object("text_completion", std::move(choices)); }
-  Json One(Json choice) const {
+  std::vector<Json> One(Json choice) const {
     Json choices = Json::array();
     choices.push_back(std::move(choice));
-    return Chunk(std::move(choices));
+    std::vector<Json> chunks;
+    chunks.push_back(Chunk(std::move(choices)));
+    return chunks;
   }
   static Json Choice(int index, std::string_view text, Json logprobs, Json finish_reason) {
     return {{"index", index},

@@ -75,7 +75,10 @@ std::optional<ApiError> ReadTokenizeRequest(const Json& body, TokenizeRequest& o
   fields.Text("prompt", prompt);
   if (fields.Any("prompt") != nullptr) out.prompt = std::move(prompt);
   const Json* messages = fields.Any("messages");
-  if (messages != nullptr) ReadMessages(fields, *messages, out.messages);
+  if (messages != nullptr) {
+    ReadMessages(fields, *messages, out.messages);
+    ReadTools(fields, out.tools);
+  }
   if (out.prompt.has_value() == (messages != nullptr)) {
     fields.Fail("prompt", "give 'prompt' or 'messages', one of them");
   }

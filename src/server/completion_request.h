@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/generation_fields.h"
+#include "server/tool_fields.h"
 
 namespace hunch {
 
@@ -28,6 +29,7 @@ struct TokenizeRequest {
   std::string model;
   std::optional<std::string> prompt;  // or else
   Json messages;                      // a chat, by the template
+  ToolFields tools;                   // the chat's
   bool add_special_tokens = true;
   bool return_token_strs = false;
 };

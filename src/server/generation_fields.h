@@ -38,6 +38,10 @@ struct GenerationFields {
   SpeculationFields speculation;
   std::optional<std::string> cache_salt;  // only requests with the same share what they learn
 
+  // The same request streams the same events again.
+  bool CanResume() const {
+    return stream && !speculation.trace && sampling.acceptance == AcceptanceRule::kCoupled;
+  }
   SpeculativeConfig SpeculationOver(const SpeculativeConfig& server) const;
 };
 

@@ -12,18 +12,21 @@
 
 namespace hunch {
 
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
 struct HttpRequest {
   std::string method;         // "GET", in the case that it came in
   std::string path;           // without query
-  std::string authorization;  // the header's value; "": absent
+  std::string authorization;  // a header's value; "": absent
   std::string body;
+  std::string last_event_id = {}, origin = {};  // as authorization
 };
 
 struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::string body = {};
-  std::vector<std::pair<std::string, std::string>> headers = {};  // beyond the usual ones
+  HttpHeaders headers = {};  // beyond the usual ones
 };
 
 // Where the answer to one request goes. Belongs to the server's I/O thread. An answer is one Send,
@@ -31,6 +34,8 @@ struct HttpResponse {
 class Reply {
  public:
   virtual ~Reply() = default;
+  // Goes with the answer's header, which was not sent yet.
+  virtual void AddHeader(std::string name, std::string value) = 0;
   virtual void Send(HttpResponse response) = 0;
   // A body of unknown length, of type text/event-stream, each Write sent at once.
   virtual void BeginStream() = 0;

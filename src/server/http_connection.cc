@@ -28,8 +28,11 @@ class HttpConnection::ConnectionReply : public Reply {
   ~ConnectionReply() override {
     if (Current()) connection_->Close();
   }
+  void AddHeader(std::string name, std::string value) override {
+    if (Current()) connection_->answer_headers_.emplace_back(std::move(name), std::move(value));
+  }
   void Send(HttpResponse response) override {
-    if (Current()) connection_->Send(response);
+    if (Current()) connection_->Send(std::move(response));
   }
   void BeginStream() override {
     if (Current()) connection_->BeginStream();
@@ -132,6 +135,7 @@ void HttpConnection::Refuse(int status, std::string_view message) {
   answering_ = true;
   refused_ = true;
   keep_alive_ = head_only_ = false;
+  answer_headers_.clear();
   Send(handler_.Refuse(status, message));
 }
 
@@ -142,6 +146,8 @@ void HttpConnection::Handle() {
   const std::string target(message.target());
   request.path = target.substr(0, target.find('?'));
   request.authorization = std::string(message[http::field::authorization]);
+  request.last_event_id = std::string(message["Last-Event-ID"]);
+  request.origin = std::string(message[http::field::origin]);
   request.body = std::move(message.body());
   http_1_0_ = message.version() < 11;
   head_only_ = message.method() == http::verb::head;
@@ -149,6 +155,7 @@ void HttpConnection::Handle() {
   parser_.reset();
   ++answer_;
   answering_ = true;
+  answer_headers_.clear();
   stream_.expires_never();
   handler_.Handle(std::move(request), std::make_shared<ConnectionReply>(shared_from_this()));
   if (answering_) Watch();
@@ -179,14 +186,15 @@ void HttpConnection::ClientGone() {
   if (gone) gone();
 }
 
-void HttpConnection::Send(const HttpResponse& response) {
+void HttpConnection::Send(HttpResponse response) {
+  for (auto& header : answer_headers_) response.headers.push_back(std::move(header));
   outgoing_ += ResponseText(response, keep_alive_, head_only_, std::time(nullptr));
   Answered();
 }
 
 void HttpConnection::BeginStream() {
   if (http_1_0_) keep_alive_ = false;
-  outgoing_ += StreamHeader(!http_1_0_, keep_alive_, std::time(nullptr));
+  outgoing_ += StreamHeader(!http_1_0_, keep_alive_, std::time(nullptr), answer_headers_);
   Flush();
 }
 

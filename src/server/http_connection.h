@@ -49,7 +49,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void OnReadable(Code code);
   void ClientGone();
 
-  void Send(const HttpResponse& response);
+  void Send(HttpResponse response);
   void BeginStream();
   void WriteChunk(std::string_view bytes);
   void EndStream();
@@ -71,6 +71,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   bool answering_ = false;  // between the request and its answer's last byte
   bool http_1_0_ = false, head_only_ = false, keep_alive_ = false;
   std::function<void()> gone_;
+  HttpHeaders answer_headers_;  // beyond the usual ones
 
   std::string outgoing_;  // made, not handed to the socket yet
   std::string writing_;   // what the socket has

@@ -15,6 +15,12 @@ std::string CommonHeaders(bool keep_alive, std::time_t now) {
                      keep_alive ? "keep-alive" : "close");
 }
 
+std::string OwnHeaders(const HttpHeaders& headers) {
+  std::string text;
+  for (const auto& [name, value] : headers) text += fmt::format("{}: {}\r\n", name, value);
+  return text;
+}
+
 }  // namespace
 
 std::string_view ReasonPhrase(int status) {
@@ -60,18 +66,19 @@ std::string ResponseText(const HttpResponse& response, bool keep_alive, bool hea
       fmt::format("HTTP/1.1 {} {}\r\n{}Content-Type: {}\r\nContent-Length: {}\r\n", response.status,
                   ReasonPhrase(response.status), CommonHeaders(keep_alive, now),
                   response.content_type, response.body.size());
-  for (const auto& [name, value] : response.headers) text += fmt::format("{}: {}\r\n", name, value);
-  text += "\r\n";
+  text += OwnHeaders(response.headers) + "\r\n";
   if (!head_only) text += response.body;
   return text;
 }
 
-std::string StreamHeader(bool chunked, bool keep_alive, std::time_t now) {
+std::string StreamHeader(bool chunked, bool keep_alive, std::time_t now,
+                         const HttpHeaders& headers) {
   // Proxies must neither store the stream nor collect it (X-Accel-Buffering is nginx's switch).
   return fmt::format(
       "HTTP/1.1 200 OK\r\n{}Content-Type: text/event-stream; charset=utf-8\r\n"
-      "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n{}\r\n",
-      CommonHeaders(keep_alive, now), chunked ? "Transfer-Encoding: chunked\r\n" : "");
+      "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n{}{}\r\n",
+      CommonHeaders(keep_alive, now), OwnHeaders(headers),
+      chunked ? "Transfer-Encoding: chunked\r\n" : "");
 }
 
 std::string Chunk(std::string_view bytes) {

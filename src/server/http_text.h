@@ -19,7 +19,8 @@ std::string HttpDate(std::time_t time);
 std::string ResponseText(const HttpResponse& response, bool keep_alive, bool head_only,
                          std::time_t now);
 // The header of an event stream, in chunks or (HTTP/1.0) until the connection ends.
-std::string StreamHeader(bool chunked, bool keep_alive, std::time_t now);
+std::string StreamHeader(bool chunked, bool keep_alive, std::time_t now,
+                         const HttpHeaders& headers = {});
 // `bytes` must not be empty: that would end the body.
 std::string Chunk(std::string_view bytes);
 // "a%2Fb" -> "a/b"; what is no such code stays as it is.

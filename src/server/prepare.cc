@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "base/utf8.h"
+#include "server/answer_id.h"
 #include "server/chat_request.h"
 #include "server/json_body.h"
 
@@ -21,6 +22,10 @@ std::string TokenText(const Tokenizer& tokenizer, const std::vector<TokenId>& to
   std::string text;
   for (const TokenId token : tokens) text += decoder.Push(tokenizer.TokenBytes(token));
   return text + decoder.Flush();
+}
+
+ApiError BadEventId(std::string_view what) {
+  return {.message = fmt::format("'Last-Event-ID' {}", what), .param = "Last-Event-ID"};
 }
 
 }  // namespace
@@ -54,15 +59,41 @@ std::optional<ApiError> Preparer::CheckOutput(const GenerationFields& common) co
   return error;
 }
 
-AnswerHead Preparer::MakeHead(std::string_view prefix, const GenerationFields& common) {
+std::optional<ApiError> Preparer::NameAnswer(std::string_view prefix, const HttpRequest& request,
+                                             const Json& body, const GenerationFields& common,
+                                             size_t choices, AnswerHead& head,
+                                             AnswerOptions& options) {
   const auto draw = [this] { return uint64_t{random_()} << 32 | random_(); };
   // A seed that was drawn is read back by programs whose numbers are doubles.
   const uint64_t drawn = draw() >> 11;
-  return {.id = fmt::format("{}-{:016x}{:08x}", prefix, draw(), static_cast<uint32_t>(draw())),
-          .created = std::time(nullptr),
+  AnswerId id = {.created = static_cast<uint32_t>(std::time(nullptr)),
+                 .seed = common.seed.value_or(drawn),
+                 .request = RequestHash(options_.fingerprint, body),
+                 .salt = static_cast<uint32_t>(draw())};
+  options = {.n = common.n,
+             .stream = common.stream,
+             .include_usage = common.include_usage,
+             .event_ids = common.CanResume() && choices <= EventId::kMostChoices};
+  if (!request.last_event_id.empty()) {
+    if (!options.event_ids) return BadEventId("needs a request whose stream can be resumed");
+    std::optional<EventId> last = ParseEventId(prefix, request.last_event_id);
+    if (!last) return BadEventId("is no id of this path's events");
+    const bool same = last->answer.request == id.request && last->sent.size() == choices &&
+                      last->answer.seed == common.seed.value_or(last->answer.seed);
+    if (!same) {
+      return BadEventId(
+          "belongs to another request or another model: send the request whose "
+          "stream broke, as it was");
+    }
+    id = last->answer;
+    options.sent = std::move(last->sent);
+  }
+  head = {.id = AnswerIdText(prefix, id),
+          .created = id.created,
           .model = common.model.empty() ? options_.model_names.front() : common.model,
           .fingerprint = options_.fingerprint,
-          .seed = common.seed.value_or(drawn)};
+          .seed = id.seed};
+  return std::nullopt;
 }
 
 Status Preparer::AddChoices(const std::vector<TokenId>& prompt, const GenerationFields& common,
@@ -83,21 +114,29 @@ Status Preparer::AddChoices(const std::vector<TokenId>& prompt, const Generation
   return Ok{};
 }
 
-Prepared Preparer::Chat(const std::string& body) {
-  const Result<Json> json = ParseBody(body);
+Prepared Preparer::Chat(const HttpRequest& request) {
+  const Result<Json> json = ParseBody(request.body);
   if (!json.ok()) return Bad(json.error());
   ChatRequest chat;
   if (const auto error = ReadChatRequest(*json, chat)) return ErrorResponse(*error);
   if (const auto error = CheckModelAndRoom(chat.common, 1)) return ErrorResponse(*error);
   if (const auto error = CheckOutput(chat.common)) return ErrorResponse(*error);
-  const Result<std::vector<TokenId>> prompt = llm_.llm().EncodeChat(chat.messages);
-  if (!prompt.ok()) return ErrorResponse(ApiErrorOf(prompt.error(), "messages"));
-  AnswerHead head = MakeHead("chatcmpl", chat.common);
   PreparedAnswer answer;
+  AnswerHead head;
+  if (const auto error = NameAnswer("chatcmpl", request, *json, chat.common,
+                                    static_cast<size_t>(chat.common.n), head, answer.options)) {
+    return ErrorResponse(*error);
+  }
+  const ToolFields& tools = chat.tools;
+  const Result<std::vector<TokenId>> prompt =
+      llm_.llm().EncodeChatTurn(chat.messages, {tools.tools, tools.AnswerStart(), head.created});
+  if (!prompt.ok()) return ErrorResponse(ApiErrorOf(prompt.error(), "messages"));
   const Status added = AddChoices(*prompt, chat.common, head.id, head.seed, answer.requests);
   if (!added.ok()) return ErrorResponse(ApiErrorOf(added.error(), "messages"));
-  answer.options = {chat.common.n, chat.common.stream, chat.common.include_usage};
-  answer.format = MakeChatFormat(std::move(head), llm_.llm().tokenizer(), chat.logprobs);
+  std::optional<AnswerTools> calls;
+  if (tools.MayCall()) calls = AnswerTools{tools.ParserOptions(), tools.AnswerStart()};
+  answer.format =
+      MakeChatFormat(std::move(head), llm_.llm().tokenizer(), chat.logprobs, std::move(calls));
   return answer;
 }
 
@@ -106,8 +145,8 @@ Result<std::vector<TokenId>> Preparer::EncodePrompt(const PromptText& prompt) co
   return std::get<std::vector<TokenId>>(prompt);
 }
 
-Prepared Preparer::Completions(const std::string& body) {
-  const Result<Json> json = ParseBody(body);
+Prepared Preparer::Completions(const HttpRequest& request) {
+  const Result<Json> json = ParseBody(request.body);
   if (!json.ok()) return Bad(json.error());
   CompletionRequest completion;
   if (const auto error = ReadCompletionRequest(*json, completion)) return ErrorResponse(*error);
@@ -116,9 +155,14 @@ Prepared Preparer::Completions(const std::string& body) {
     return ErrorResponse(*error);
   }
   if (const auto error = CheckOutput(common)) return ErrorResponse(*error);
-  AnswerHead head = MakeHead("cmpl", common);
+  const size_t choices = completion.prompts.size() * static_cast<size_t>(common.n);
   const Tokenizer& tokenizer = llm_.llm().tokenizer();
   PreparedAnswer answer;
+  AnswerHead head;
+  if (const auto error =
+          NameAnswer("cmpl", request, *json, common, choices, head, answer.options)) {
+    return ErrorResponse(*error);
+  }
   std::vector<std::string> echoes;
   for (const PromptText& text : completion.prompts) {
     const Result<std::vector<TokenId>> prompt = EncodePrompt(text);
@@ -129,14 +173,13 @@ Prepared Preparer::Completions(const std::string& body) {
     const auto* words = std::get_if<std::string>(&text);
     echoes.resize(answer.requests.size(), words ? *words : TokenText(tokenizer, *prompt));
   }
-  answer.options = {common.n, common.stream, common.include_usage};
   answer.format =
       MakeCompletionFormat(std::move(head), tokenizer, completion.logprobs >= 0, std::move(echoes));
   return answer;
 }
 
-Prepared Preparer::Tokenize(const std::string& body) {
-  const Result<Json> json = ParseBody(body);
+Prepared Preparer::Tokenize(const HttpRequest& request) {
+  const Result<Json> json = ParseBody(request.body);
   if (!json.ok()) return Bad(json.error());
   TokenizeRequest wanted;
   if (const auto error = ReadTokenizeRequest(*json, wanted)) return ErrorResponse(*error);
@@ -145,7 +188,7 @@ Prepared Preparer::Tokenize(const std::string& body) {
   }
   const Llm& llm = llm_.llm();
   const Result<std::vector<TokenId>> tokens = [&]() -> Result<std::vector<TokenId>> {
-    if (!wanted.prompt) return llm.EncodeChat(wanted.messages);
+    if (!wanted.prompt) return llm.EncodeChatTurn(wanted.messages, {.tools = wanted.tools.tools});
     if (wanted.add_special_tokens) return llm.EncodeRaw(*wanted.prompt);
     return llm.tokenizer().Encode(*wanted.prompt, /*parse_special=*/true);
   }();
@@ -161,8 +204,8 @@ Prepared Preparer::Tokenize(const std::string& body) {
   return Answered(answer);
 }
 
-Prepared Preparer::Detokenize(const std::string& body) {
-  const Result<Json> json = ParseBody(body);
+Prepared Preparer::Detokenize(const HttpRequest& request) {
+  const Result<Json> json = ParseBody(request.body);
   if (!json.ok()) return Bad(json.error());
   DetokenizeRequest wanted;
   if (const auto error = ReadDetokenizeRequest(*json, wanted)) return ErrorResponse(*error);

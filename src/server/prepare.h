@@ -14,6 +14,7 @@
 #include "server/api_error.h"
 #include "server/completion_request.h"
 #include "server/generation_fields.h"
+#include "server/http.h"
 #include "session/async_llm.h"
 
 namespace hunch {
@@ -23,6 +24,7 @@ struct ApiOptions {
   std::string api_key;                   // "": everybody may ask
   SpeculativeConfig speculation;         // of requests that say nothing else, until it is swapped
   std::string fingerprint;
+  std::vector<std::string> allowed_origins;  // whose pages may read answers (cors.h)
 };
 
 // 404 if it is not one of `names`; "" means the first.
@@ -41,10 +43,10 @@ class Preparer {
   // Both must outlive it. Of `llm` it uses what any thread may.
   Preparer(const AsyncLlm& llm, const ApiOptions& options) : llm_(llm), options_(options) {}
 
-  Prepared Chat(const std::string& body);
-  Prepared Completions(const std::string& body);
-  Prepared Tokenize(const std::string& body);
-  Prepared Detokenize(const std::string& body);
+  Prepared Chat(const HttpRequest& request);
+  Prepared Completions(const HttpRequest& request);
+  Prepared Tokenize(const HttpRequest& request);
+  Prepared Detokenize(const HttpRequest& request);
 
  private:
   // The errors of all routes: of the model's name, and of more sequences than a queue in any state
@@ -52,7 +54,11 @@ class Preparer {
   std::optional<ApiError> CheckModelAndRoom(const GenerationFields& common, size_t prompts) const;
   // What the answer must look like cannot be had.
   std::optional<ApiError> CheckOutput(const GenerationFields& common) const;
-  AnswerHead MakeHead(std::string_view prefix, const GenerationFields& common);
+  // Names the answer in `head`, and says in `options` how it is sent. An answer to a request that
+  // resumes a stream has the name of that stream's.
+  std::optional<ApiError> NameAnswer(std::string_view prefix, const HttpRequest& request,
+                                     const Json& body, const GenerationFields& common,
+                                     size_t choices, AnswerHead& head, AnswerOptions& options);
   // The requests of one prompt's n choices. Errors: those of Llm::Check, before any is made.
   Status AddChoices(const std::vector<TokenId>& prompt, const GenerationFields& common,
                     const std::string& id, uint64_t seed, std::vector<TextRequest>& out) const;

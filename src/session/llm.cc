@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "chat/chat_template.h"
-#include "chat/messages.h"
+#include "chat/render_chat.h"
 #include "grammar/grammars.h"
 #include "sampling/sampler.h"
 #include "session/draft_side.h"
@@ -33,7 +33,8 @@ class LoadedLlm : public Llm {
   explicit LoadedLlm(int threads) : pool_(threads) {}
   Status Init(const LlmOptions& options);
 
-  Result<std::vector<TokenId>> EncodeChat(const nlohmann::ordered_json& messages) const override;
+  Result<std::vector<TokenId>> EncodeChatTurn(const nlohmann::ordered_json& messages,
+                                              const ChatTurn& turn) const override;
   Result<std::vector<TokenId>> EncodeRaw(std::string_view text) const override;
   bool has_chat_template() const override { return template_ != nullptr; }
   Result<RequestOutput> Generate(std::span<const TokenId> prompt, const SamplingParams& params,
@@ -175,16 +176,20 @@ void LoadedLlm::AddBos(std::vector<TokenId>& tokens) const {
   if (tokens.empty() || tokens.front() != bos) tokens.insert(tokens.begin(), bos);
 }
 
-Result<std::vector<TokenId>> LoadedLlm::EncodeChat(const nlohmann::ordered_json& messages) const {
+Result<std::vector<TokenId>> LoadedLlm::EncodeChatTurn(const nlohmann::ordered_json& messages,
+                                                       const ChatTurn& turn) const {
   if (template_ == nullptr) {
     return Error{ErrorCode::kUnsupported, template_error_ + ": use --raw for plain completion"};
   }
   HUNCH_ASSIGN_OR_RETURN(const int64_t eos, file_->GetIntOr("tokenizer.ggml.eos_token_id", -1));
   ChatInputs inputs;
-  HUNCH_ASSIGN_OR_RETURN(inputs.messages, NormalizeMessages(messages));
+  inputs.messages = messages;
+  inputs.tools = turn.tools;
+  inputs.now_unix_seconds = turn.now;
   inputs.bos_token = tokenizer_->TokenBytes(tokenizer_->bos());
   inputs.eos_token = tokenizer_->TokenBytes(static_cast<TokenId>(eos));
-  HUNCH_ASSIGN_OR_RETURN(const std::vector<RenderedPiece> rendered, template_->Render(inputs));
+  HUNCH_ASSIGN_OR_RETURN(const std::vector<RenderedPiece> rendered,
+                         RenderChat(*template_, std::move(inputs), turn.answer_start));
   std::vector<TextPiece> pieces;
   for (const RenderedPiece& piece : rendered) pieces.push_back({piece.text, piece.from_template});
   std::vector<TokenId> tokens = tokenizer_->EncodePieces(pieces);

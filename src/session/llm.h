@@ -164,7 +164,7 @@ struct TextRequest {
   std::vector<TokenId> prompt;
   SamplingParams params;
   SpeculativeConfig speculation;
-  bool trace_steps = false;  // its deltas say what the steps did
+  bool trace_steps = false;      // its deltas say what the steps did
   bool own_speculation = false;  // it asked for that itself: a swap for all leaves it alone
   bool background = false;       // an audit (EngineRequest)
   std::string id = {};           // names it in logs
@@ -219,6 +219,13 @@ struct PreparedSwap {
   SpeculativeConfig config;
 };
 
+// What a chat's prompt is made of, beside its messages.
+struct ChatTurn {
+  nlohmann::ordered_json tools = nullptr;  // an array as OpenAI has it; null: none
+  std::string answer_start = {};  // what the answer begins with, as the template's own text
+  int64_t now = -1;               // for templates that tell the date: seconds since 1970; -1: now
+};
+
 class Llm {
  public:
   static Result<std::unique_ptr<Llm>> Load(const LlmOptions& options);
@@ -226,7 +233,12 @@ class Llm {
 
   // Renders the chat template over messages [{"role", "content"}, ...] and encodes it: special
   // tokens are parsed in the template's own text only. Any thread.
-  virtual Result<std::vector<TokenId>> EncodeChat(const nlohmann::ordered_json& messages) const = 0;
+  Result<std::vector<TokenId>> EncodeChat(const nlohmann::ordered_json& messages) const {
+    return EncodeChatTurn(messages, {});
+  }
+  // An error if the template prints nothing of the tools. Any thread.
+  virtual Result<std::vector<TokenId>> EncodeChatTurn(const nlohmann::ordered_json& messages,
+                                                      const ChatTurn& turn) const = 0;
   // A raw completion prompt: BOS if the model wants one; special tokens in it are parsed. Any
   // thread.
   virtual Result<std::vector<TokenId>> EncodeRaw(std::string_view text) const = 0;

@@ -115,6 +115,8 @@ TEST(Flags, ServeTakesWhereAndForWhom) {
                                                 "a",
                                                 "--served-model-name",
                                                 "b",
+                                                "--allowed-origins",
+                                                "http://localhost:3000,https://a.example",
                                                 "--max-num-seqs",
                                                 "3",
                                                 "--max-queue-len",
@@ -139,6 +141,10 @@ TEST(Flags, ServeTakesWhereAndForWhom) {
   EXPECT_EQ(flags->port, 0);
   EXPECT_EQ(flags->api_key, "k");
   EXPECT_THAT(flags->model_names, ElementsAre("a", "b"));
+  EXPECT_THAT(flags->allowed_origins, ElementsAre("http://localhost:3000", "https://a.example"));
+  const auto listed =
+      Parse(Subcommand::kServe, {"--model", "m.gguf", "--allowed-origins", R"(["*", "http://b"])"});
+  EXPECT_THAT(listed->allowed_origins, ElementsAre("*", "http://b"));
   EXPECT_EQ(flags->served_seqs, 3);
   EXPECT_EQ(flags->max_queued, 0);
   EXPECT_EQ(flags->batched_tokens, 16);
@@ -154,6 +160,9 @@ TEST(Flags, ServeTakesWhereAndForWhom) {
                                                 {"--audit-rate", "1.5"},
                                                 {"--watchdog-seconds", "-1"},
                                                 {"--api-key="},
+                                                {"--allowed-origins", "a.example"},
+                                                {"--allowed-origins", "http://a,"},
+                                                {"--allowed-origins", "[5]"},
                                                 {"--host="},
                                                 {"a prompt"}}) {
     std::vector<std::string> arguments = {"--model", "m.gguf"};

@@ -27,6 +27,12 @@ void CheckRanges(const hunch::GenerationFields& common) {
   HUNCH_CHECK(common.n >= 1 && common.n <= hunch::GenerationFields::kMostChoices) << common.n;
 }
 
+void CheckTools(const hunch::ToolFields& tools) {
+  HUNCH_CHECK(tools.tools.is_null() || tools.tools.size() == tools.names.size());
+  HUNCH_CHECK(tools.MayCall() || tools.AnswerStart().empty());
+  HUNCH_CHECK(tools.ParserOptions().most_calls > 0);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -40,6 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto chat_error = hunch::ReadChatRequest(*body, chat);
   CheckError(chat_error);
   if (!chat_error) CheckRanges(chat.common);
+  if (!chat_error) CheckTools(chat.tools);
   hunch::CompletionRequest completion;
   const auto completion_error = hunch::ReadCompletionRequest(*body, completion);
   CheckError(completion_error);

@@ -25,6 +25,12 @@ const std::vector<std::string> kSeeds = {
     R"({"prompt": ["a", [1, 2, 3]], "echo": false, "logprobs": 3, "best_of": 1, "suffix": null,
         "max_tokens": 5, "presence_penalty": -1, "frequency_penalty": 2, "min_p": 0.1})",
     R"({"tokens": [1, 2, 3], "model": ""})",
+    R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": null,
+        "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments":
+        "{}"}}]}, {"role": "tool", "tool_call_id": "1", "content": "b"}], "tools": [{"type":
+        "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"},
+        "strict": false}}, {"type": "function", "function": {"name": "g"}}], "tool_choice": {"type":
+        "function", "function": {"name": "f"}}, "parallel_tool_calls": false})",
 };
 
 const std::vector<std::string> kPieces = {"{",
@@ -50,6 +56,9 @@ const std::vector<std::string> kPieces = {"{",
                                           "\"messages\"",
                                           "\"logit_bias\"",
                                           "\"speculation\"",
+                                          "\"function\"",
+                                          "\"tool_calls\"",
+                                          "\"required\"",
                                           "{}",
                                           "[]",
                                           "[[[[",

@@ -4,8 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/fake_llm.h"
-#include "support/fake_reply.h"
+#include "support/api_fixture.h"
 
 namespace hunch {
 namespace {
@@ -15,49 +14,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 using namespace std::chrono_literals;
-
-class ApiTest : public ::testing::Test {
- protected:
-  std::shared_ptr<FakeReply> Ask(const std::string& method, const std::string& path,
-                                 const std::string& body = "",
-                                 const std::string& authorization = "") {
-    if (!api_) {
-      llm_.emplace(std::make_unique<FakeLlm>(script_, &calls_), async_);
-      api_.emplace(*llm_, options_);
-    }
-    auto reply = std::make_shared<FakeReply>();
-    api_->Handle({method, path, authorization, body}, reply);
-    return reply;
-  }
-  std::shared_ptr<FakeReply> Post(const std::string& path, const std::string& body) {
-    const auto reply = Ask("POST", path, body);
-    reply->Pump();
-    return reply;
-  }
-  std::shared_ptr<FakeReply> Chat(const std::string& more) {
-    return Post("/v1/chat/completions", R"({"messages": [{"role": "user", "content": "Hi"}])" +
-                                            (more.empty() ? "" : ", " + more) + "}");
-  }
-  // Status, param and code of an error.
-  static void ExpectError(const FakeReply& reply, int status, const Json& param, const Json& code) {
-    ASSERT_TRUE(reply.sent);
-    EXPECT_EQ(reply.sent->status, status) << reply.sent->body;
-    const Json error = reply.json()["error"];
-    EXPECT_TRUE(error["message"].is_string());
-    EXPECT_TRUE(error["type"].is_string());
-    EXPECT_EQ(error["param"], param);
-    EXPECT_EQ(error["code"], code);
-  }
-
-  FakeLlmScript script_;
-  AsyncOptions async_ = {.max_num_seqs = 2, .max_queued = 4};
-  ApiOptions options_ = {.model_names = {"fake", "alias"},
-                         .speculation = {.method = DraftMethod::Auto()},
-                         .fingerprint = "fp"};
-  std::vector<FakeLlm::Call> calls_;
-  std::optional<AsyncLlm> llm_;
-  std::optional<Api> api_;
-};
 
 TEST_F(ApiTest, AnswersAChat) {
   const auto reply = Chat(R"("seed": 7, "temperature": 0.5)");

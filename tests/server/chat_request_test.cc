@@ -171,8 +171,8 @@ TEST(ChatRequest, WhateverIsWrongIsNamed) {
        "give one of them"},
       {R"("structured_outputs": {"xml": "a"})", "structured_outputs.xml", "unknown field"},
       {R"("guided_json": 5)", "guided_json", "must be JSON"},
-      {R"("tools": [{"type": "function"}])", "tools", "not supported"},
-      {R"("tool_choice": "required")", "tool_choice", "not supported"},
+      {R"("functions": [{"name": "f"}])", "functions", "use 'tools'"},
+      {R"("function_call": "auto")", "function_call", "use 'tool_choice'"},
       {R"("temprature": 1)", "temprature", "unknown field"},
   };
   for (const Wrong& wrong : fields) {

@@ -43,6 +43,11 @@ class TestHandler : public HttpHandler {
       reply->BeginStream();
       for (int i = 0; i < 200; ++i) reply->Write(std::string(100'000, 'x'));
       later = std::move(reply);
+    } else if (request.path == "/headers") {
+      reply->AddHeader("X-Origin", request.origin);
+      reply->BeginStream();
+      reply->Write(request.last_event_id);
+      reply->End();
     } else if (request.path != "/forget") {
       reply->Send({.body = request.method + " " + request.path + " " + request.body});
     }
@@ -153,6 +158,17 @@ TEST_F(HttpServerTest, StreamsInChunksOrUntilTheEnd) {
   Client old(port());
   old.Send("GET /stream HTTP/1.0\r\n\r\n");
   EXPECT_THAT(old.ReadAll(), ::testing::EndsWith("\r\n\r\none two"));
+}
+
+TEST_F(HttpServerTest, HeadersComeInAndGoOutWithTheirOwnRequest) {
+  Start();
+  Client client(port());
+  client.Send("GET /headers HTTP/1.1\r\nOrigin: http://a\r\nlast-event-id: x-1\r\n\r\n");
+  const std::string answer = client.ReadUntil("0\r\n\r\n");
+  EXPECT_THAT(answer, HasSubstr("\r\nX-Origin: http://a\r\n"));
+  EXPECT_THAT(answer, HasSubstr("\r\n\r\n3\r\nx-1\r\n"));
+  client.Send("GET /a HTTP/1.1\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(client.ReadAll(), ::testing::Not(HasSubstr("X-Origin")));
 }
 
 TEST_F(HttpServerTest, AHeadRequestGetsNoBody) {

@@ -25,6 +25,8 @@ TEST(HttpText, AStreamIsChunkedForThoseWhoKnowChunks) {
             std::string::npos);
   EXPECT_EQ(StreamHeader(false, false, kNow).find("chunked"), std::string::npos);
   EXPECT_TRUE(StreamHeader(true, true, kNow).ends_with("\r\n\r\n"));
+  EXPECT_NE(StreamHeader(true, true, kNow, {{"Vary", "Origin"}}).find("\r\nVary: Origin\r\n"),
+            std::string::npos);
   EXPECT_EQ(Chunk("0123456789abcdef"), "10\r\n0123456789abcdef\r\n");
 }
 

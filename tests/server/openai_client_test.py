@@ -30,18 +30,18 @@ POEM = [{"role": "user", "content": "Write a short poem about a river."}]
 SAMPLED = {"temperature": 0.8, "seed": 11, "max_tokens": 40}
 
 
-def model_path():
+def model_path(file="SmolLM2-135M-Instruct.Q4_1.gguf"):
     folder = os.environ.get("HUNCH_MODELS_DIR")
     cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    return (pathlib.Path(folder) if folder else pathlib.Path(cache) / "hunch/models") / "SmolLM2-135M-Instruct.Q4_1.gguf"
+    return (pathlib.Path(folder) if folder else pathlib.Path(cache) / "hunch/models") / file
 
 
 class Server:
     """A running `hunch serve` on a free port."""
 
-    def __init__(self, *flags):
+    def __init__(self, *flags, model=None):
         self.process = subprocess.Popen(
-            [HUNCH, "serve", "--model", str(model_path()), "--port", "0", "--max-model-len", "1024", *flags],
+            [HUNCH, "serve", "--model", str(model or model_path()), "--port", "0", "--max-model-len", "1024", *flags],
             stderr=subprocess.PIPE, text=True)
         line = self.process.stderr.readline()
         match = re.search(r"listening on (http://\S+)", line)

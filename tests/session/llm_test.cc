@@ -178,6 +178,18 @@ TEST_F(SmolLM2, WrongRequestsAreRefusedWithAReason) {
               testing::HasSubstr("content"));
 }
 
+TEST_F(SmolLM2, AChatsTurnHasAStartAndNoToolsInThisTemplate) {
+  const auto messages = nlohmann::ordered_json::parse(R"([{"role": "user", "content": "Hi"}])");
+  const auto begun = llm_->EncodeChatTurn(messages, {.answer_start = "<tool_call>\n"});
+  ASSERT_TRUE(begun.ok());
+  std::string text;
+  for (const TokenId token : *begun) text += llm_->tokenizer().TokenBytes(token);
+  EXPECT_TRUE(text.ends_with("Hi<|im_end|>\n<|im_start|>assistant\n<tool_call>\n")) << text;
+  const auto tools = llm_->EncodeChatTurn(
+      messages, {.tools = {{{"type", "function"}, {"function", {{"name", "f"}}}}}});
+  EXPECT_THAT(tools.error().message, testing::HasSubstr("tools have no place"));
+}
+
 TEST_F(SmolLM2, ResidentMemoryStaysInItsBound) {
   const auto path = *ModelPath("smollm2");
   const uint64_t before = ResidentBytes();

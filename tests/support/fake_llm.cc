@@ -55,16 +55,28 @@ std::string FakeLlm::Text(std::span<const TokenId> tokens) const {
   return text;
 }
 
-Result<std::vector<TokenId>> FakeLlm::EncodeChat(const nlohmann::ordered_json& messages) const {
+Result<std::vector<TokenId>> FakeLlm::EncodeChatTurn(const nlohmann::ordered_json& messages,
+                                                     const ChatTurn& turn) const {
   if (!script_.has_chat_template) {
     return Error{ErrorCode::kUnsupported, "no chat template; the reason: use --raw"};
   }
+  if (!turn.tools.empty() && !script_.has_tools) {
+    return Error{ErrorCode::kUnsupported, "tools have no place in the template"};
+  }
+  script_.nows->push_back(turn.now);
   std::string text;
+  if (!turn.tools.empty()) {
+    text = "tools:";
+    for (const auto& tool : turn.tools) {
+      text += ' ' + tool["function"]["name"].get<std::string>();
+    }
+    text += '\n';
+  }
   for (const auto& message : messages) {
     text +=
         message["role"].get<std::string>() + ": " + message["content"].get<std::string>() + '\n';
   }
-  return tokenizer_.Encode(text, false);
+  return tokenizer_.Encode(text + turn.answer_start, false);
 }
 
 Result<std::vector<TokenId>> FakeLlm::EncodeRaw(std::string_view text) const {

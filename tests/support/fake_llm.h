@@ -56,6 +56,9 @@ struct FakeLlmScript {
   // Every second token of a method other than none is an accepted guess; false: none is.
   bool guesses_right = true;
   bool has_chat_template = true;
+  bool has_tools = true;  // in the template
+  // The dates that chats were told.
+  std::shared_ptr<std::vector<int64_t>> nows = std::make_shared<std::vector<int64_t>>();
   std::optional<Error> swap_error;
   std::optional<Error> start_error;  // of Start
   int max_model_len = 1000;
@@ -78,8 +81,9 @@ class FakeLlm : public Llm {
   FakeLlm(FakeLlmScript script, std::vector<Call>* calls)
       : script_(std::move(script)), calls_(calls) {}
 
-  // "ROLE: CONTENT\n" for each message.
-  Result<std::vector<TokenId>> EncodeChat(const nlohmann::ordered_json& messages) const override;
+  // "tools: NAME NAME\n", if there are any; "ROLE: CONTENT\n" for each message; the answer's start.
+  Result<std::vector<TokenId>> EncodeChatTurn(const nlohmann::ordered_json& messages,
+                                              const ChatTurn& turn) const override;
   Result<std::vector<TokenId>> EncodeRaw(std::string_view text) const override;
   bool has_chat_template() const override { return script_.has_chat_template; }
   Result<RequestOutput> Generate(std::span<const TokenId> prompt, const SamplingParams& params,

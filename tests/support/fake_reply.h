@@ -18,6 +18,9 @@ namespace hunch {
 
 class FakeReply : public Reply {
  public:
+  void AddHeader(std::string name, std::string value) override {
+    headers.emplace_back(std::move(name), std::move(value));
+  }
   void Send(HttpResponse response) override {
     sent = std::move(response);
     complete = true;
@@ -49,20 +52,32 @@ class FakeReply : public Reply {
   }
 
   Json json() const { return Json::parse(sent->body); }
-  // The stream's events, of which the last must be [DONE].
-  std::vector<Json> Events() const {
-    std::vector<Json> events;
-    constexpr std::string_view kStart = "data: ", kEnd = "\n\n";
-    for (std::string_view rest = stream; rest.starts_with(kStart);) {
+  // The stream's events, of which the last must be [DONE], with their ids ("": none).
+  std::vector<std::pair<std::string, Json>> EventsWithIds() const {
+    std::vector<std::pair<std::string, Json>> events;
+    constexpr std::string_view kId = "id: ", kData = "data: ", kEnd = "\n\n";
+    for (std::string_view rest = stream; !rest.empty();) {
+      std::string id;
+      if (rest.starts_with(kId)) {
+        id = rest.substr(kId.size(), rest.find('\n') - kId.size());
+        rest.remove_prefix(rest.find('\n') + 1);
+      }
+      if (!rest.starts_with(kData)) return {};
       const size_t end = rest.find(kEnd);
-      const std::string_view data = rest.substr(kStart.size(), end - kStart.size());
+      const std::string_view data = rest.substr(kData.size(), end - kData.size());
       rest.remove_prefix(end + kEnd.size());
-      if (data == "[DONE]") return rest.empty() ? events : std::vector<Json>{};
-      events.push_back(Json::parse(data));
+      if (data == "[DONE]") return rest.empty() ? events : decltype(events){};
+      events.emplace_back(std::move(id), Json::parse(data));
     }
     return {};
   }
+  std::vector<Json> Events() const {
+    std::vector<Json> events;
+    for (auto& [id, event] : EventsWithIds()) events.push_back(std::move(event));
+    return events;
+  }
 
+  HttpHeaders headers;  // added
   std::optional<HttpResponse> sent;
   bool streaming = false, complete = false;
   std::string stream;

@@ -1,0 +1,187 @@
+// What chat requests say of tools: what is read, and that whatever is wrong is named by its field.
+#include "server/tool_fields.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/chat_request.h"
+
+namespace hunch {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Choice = ToolFields::Choice;
+
+const std::string kTools = R"("tools": [
+    {"type": "function", "function": {"name": "f", "description": "does", "strict": false,
+     "parameters": {"type": "object", "properties": {}}}},
+    {"type": "function", "function": {"name": "g-1_B"}}])";
+
+Json Body(const std::string& more) {
+  return Json::parse(R"({"messages": [{"role": "user", "content": "Hi"}])" +
+                     (more.empty() ? "" : ", " + more) + "}");
+}
+
+ChatRequest Good(const std::string& more) {
+  ChatRequest request;
+  const auto error = ReadChatRequest(Body(more), request);
+  EXPECT_FALSE(error) << error->message;
+  return request;
+}
+
+TEST(ToolFields, NoToolsIsNoCall) {
+  for (const std::string more : {"", R"("tools": [])", R"("tools": null, "tool_choice": "none")",
+                                 R"("tool_choice": "auto", "parallel_tool_calls": false)"}) {
+    const ChatRequest request = Good(more);
+    EXPECT_FALSE(request.tools.MayCall());
+    EXPECT_TRUE(request.tools.tools.is_null());
+    EXPECT_EQ(request.tools.AnswerStart(), "");
+    EXPECT_THAT(request.common.sampling.stop, IsEmpty());
+  }
+}
+
+TEST(ToolFields, ReadsTools) {
+  const ToolFields tools = Good(kTools).tools;
+  EXPECT_TRUE(tools.MayCall());
+  EXPECT_EQ(tools.choice, Choice::kAuto);
+  EXPECT_TRUE(tools.parallel);
+  EXPECT_THAT(tools.names, ElementsAre("f", "g-1_B"));
+  EXPECT_THAT(tools.ParserOptions().names, ElementsAre("f", "g-1_B"));
+  EXPECT_GT(tools.ParserOptions().most_calls, 1000);
+  EXPECT_EQ(tools.AnswerStart(), "");
+  // As they came, but for what is said to the server.
+  EXPECT_EQ(tools.tools, Json::parse(R"([
+    {"type": "function", "function": {"name": "f", "description": "does",
+     "parameters": {"type": "object", "properties": {}}}},
+    {"type": "function", "function": {"name": "g-1_B"}}])"));
+}
+
+TEST(ToolFields, AChoiceSaysHowTheAnswerBegins) {
+  EXPECT_EQ(Good(kTools + R"(, "tool_choice": "required")").tools.AnswerStart(),
+            "<tool_call>\n{\"name\": \"");
+  const ChatRequest named =
+      Good(kTools + R"(, "tool_choice": {"type": "function", "function": {"name": "g-1_B"}})");
+  EXPECT_EQ(named.tools.AnswerStart(), "<tool_call>\n{\"name\": \"g-1_B\", \"arguments\":");
+  EXPECT_EQ(named.tools.ParserOptions().most_calls, 1);
+  EXPECT_THAT(named.common.sampling.stop, ElementsAre("</tool_call>"));
+  const ChatRequest none = Good(kTools + R"(, "tool_choice": "none")");
+  EXPECT_FALSE(none.tools.MayCall());
+  EXPECT_TRUE(none.tools.tools.is_null());
+}
+
+TEST(ToolFields, OneCallIsEnoughIfTheyMayNotBeParallel) {
+  const ChatRequest request = Good(kTools + R"(, "parallel_tool_calls": false, "stop": "x")");
+  EXPECT_EQ(request.tools.ParserOptions().most_calls, 1);
+  EXPECT_THAT(request.common.sampling.stop, ElementsAre("x", "</tool_call>"));
+}
+
+struct Wrong {
+  std::string body, param, message;
+};
+
+TEST(ToolFields, WhateverIsWrongIsNamed) {
+  const std::vector<Wrong> table = {
+      {R"("tools": {})", "tools", "an array"},
+      {R"("tools": [5])", "tools[0]", "an object"},
+      {R"("tools": [{"function": {"name": "f"}}])", "tools[0].type", "\"function\""},
+      {R"("tools": [{"type": "code", "function": {"name": "f"}}])", "tools[0].type",
+       "\"function\""},
+      {R"("tools": [{"type": "function"}])", "tools[0].function", "an object"},
+      {R"("tools": [{"type": "function", "function": {}}])", "tools[0].function.name", "1 to 64"},
+      {R"("tools": [{"type": "function", "function": {"name": "a b"}}])", "tools[0].function.name",
+       "\"a b\""},
+      {R"("tools": [{"type": "function", "function": {"name": 5}}])", "tools[0].function.name",
+       "a string"},
+      {R"("tools": [{"type": "function", "function": {"name": ")" + std::string(65, 'a') + "\"}}]",
+       "tools[0].function.name", "1 to 64"},
+      {kTools.substr(0, kTools.size() - 1) +
+           R"(, {"type": "function", "function": {"name": "f"}}])",
+       "tools[2].function.name", "another tool"},
+      {R"("tools": [{"type": "function", "function": {"name": "f", "parameters": []}}])",
+       "tools[0].function.parameters", "an object"},
+      {R"("tools": [{"type": "function", "function": {"name": "f", "description": 1}}])",
+       "tools[0].function.description", "a string"},
+      {R"("tools": [{"type": "function", "function": {"name": "f", "strict": true}}])",
+       "tools[0].function.strict", "not held to their schema"},
+      {R"("tools": [{"type": "function", "function": {"name": "f", "code": "x"}}])",
+       "tools[0].function.code", "unknown field"},
+      {R"("tools": [{"type": "function", "function": {"name": "f"}, "x": 1}])", "tools[0].x",
+       "unknown field"},
+      {R"("tool_choice": "required")", "tool_choice", "of no tools"},
+      {kTools + R"(, "tool_choice": "f")", "tool_choice", "\"required\""},
+      {kTools + R"(, "tool_choice": 1)", "tool_choice", "\"required\""},
+      {kTools + R"(, "tool_choice": {"type": "function"})", "tool_choice.function", "an object"},
+      {kTools + R"(, "tool_choice": {"function": {"name": "f"}})", "tool_choice.type",
+       "\"function\""},
+      {kTools + R"(, "tool_choice": {"type": "function", "function": {"name": "h"}})",
+       "tool_choice.function.name", "\"h\""},
+      {kTools + R"(, "parallel_tool_calls": 1)", "parallel_tool_calls", "true or false"},
+  };
+  for (const Wrong& wrong : table) {
+    ChatRequest request;
+    const auto error = ReadChatRequest(Body(wrong.body), request);
+    ASSERT_TRUE(error) << wrong.body;
+    EXPECT_EQ(error->status, 400);
+    EXPECT_EQ(error->param, wrong.param) << error->message;
+    EXPECT_THAT(error->message, HasSubstr(wrong.message));
+  }
+  std::string many = R"("tools": [)";
+  for (int i = 0; i <= 128; ++i) {
+    many += (i > 0 ? "," : "") +
+            (R"({"type": "function", "function": {"name": "f)" + std::to_string(i) + "\"}}");
+  }
+  ChatRequest request;
+  EXPECT_THAT(ReadChatRequest(Body(many + "]"), request)->message, HasSubstr("at most 128"));
+}
+
+// An assistant's message with this call, as JSON.
+std::string Call(const std::string& call) {
+  return R"({"role": "assistant", "tool_calls": [)" + call + "]}";
+}
+
+TEST(ToolMessages, CallsAndResultsAreTaken) {
+  const Json body = Json::parse(
+      R"({"messages": [{"role": "user", "content": "Hi"}, )" +
+      Call(R"({"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+              {"id": "2", "type": "function", "function": {"name": "f", "arguments": {}}})") +
+      R"(, {"role": "tool", "tool_call_id": "1", "content": "a"},
+           {"role": "tool", "tool_call_id": "2", "content": [{"type": "text", "text": "b"}]}]})");
+  ChatRequest request;
+  const auto error = ReadChatRequest(body, request);
+  ASSERT_FALSE(error) << error->message;
+  EXPECT_EQ(request.messages[1]["tool_calls"], body["messages"][1]["tool_calls"]);
+  EXPECT_EQ(request.messages[3]["content"], "b");
+}
+
+TEST(ToolMessages, WhateverIsWrongIsNamed) {
+  const std::vector<Wrong> table = {
+      {R"({"role": "tool", "content": "a"})", "messages[0].tool_call_id", "must name the call"},
+      {R"({"role": "tool", "content": "a", "tool_call_id": 5})", "messages[0].tool_call_id",
+       "call"},
+      {R"({"role": "assistant", "content": "a", "tool_calls": {}})", "messages[0].tool_calls",
+       "an array"},
+      {Call("5"), "messages[0].tool_calls[0]", "an object"},
+      {Call(R"({"function": {"name": "f", "arguments": ""}})"), "messages[0].tool_calls[0].id",
+       "a string"},
+      {Call(R"({"id": "1"})"), "messages[0].tool_calls[0].function", "an object"},
+      {Call(R"({"id": "1", "function": {"arguments": ""}})"),
+       "messages[0].tool_calls[0].function.name", "a string"},
+      {Call(R"({"id": "1", "function": {"name": "f"}})"),
+       "messages[0].tool_calls[0].function.arguments", "JSON"},
+      {Call(R"({"id": "1", "function": {"name": "f", "arguments": 5}})"),
+       "messages[0].tool_calls[0].function.arguments", "JSON"},
+  };
+  for (const Wrong& wrong : table) {
+    ChatRequest request;
+    const auto error =
+        ReadChatRequest(Json::parse(R"({"messages": [)" + wrong.body + "]}"), request);
+    ASSERT_TRUE(error) << wrong.body;
+    EXPECT_EQ(error->param, wrong.param) << error->message;
+    EXPECT_THAT(error->message, HasSubstr(wrong.message));
+  }
+}
+
+}  // namespace
+}  // namespace hunch
