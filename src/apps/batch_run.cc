@@ -21,6 +21,7 @@ class BatchRun::LineReply : public Reply {
  public:
   LineReply(BatchRun& run, Asked asked)
       : run_(run), mailbox_(run.mailbox_), asked_(std::move(asked)) {}
+  void AddHeader(std::string, std::string) override {}
   void Send(HttpResponse response) override { run_.OnAnswer(std::move(asked_), response); }
   void BeginStream() override {}
   void Write(std::string_view) override {}

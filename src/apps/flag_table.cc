@@ -30,7 +30,8 @@ constexpr unsigned kTokens = Bit(Subcommand::kTokenize) | Bit(Subcommand::kDetok
 constexpr unsigned kTune = Bit(Subcommand::kTune);
 constexpr unsigned kConfigured = kRun | kBench | Bit(Subcommand::kDemo);
 constexpr unsigned kGenerate = kConfigured | kTune;
-constexpr unsigned kAll = kGenerate | kServe | kBatch | kRows | kNgram | kVocab | kTokens | kInspect;
+constexpr unsigned kAll =
+    kGenerate | kServe | kBatch | kRows | kNgram | kVocab | kTokens | kInspect;
 
 Error Wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 

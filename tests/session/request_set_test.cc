@@ -60,7 +60,7 @@ TEST_F(RequestSetTest, RunningRequestsGuessInAnotherWayFromTheNextStepOn) {
                                        Request(10, DraftMethod())};
   requests[2].own_speculation = true;
   requests[3].background = true;
-  RequestSet plain_set(engine_, tokenizer_);
+  RequestSet plain_set(engine_, tokenizer_, grammars_);
   const auto before = Run(plain_set, requests, nullptr);
   const DraftSide* const old_side = parts_.draft_side.get();
   RequestSet set(engine_, tokenizer_, grammars_);
