@@ -102,7 +102,10 @@ TEST_F(AsyncLlmTest, NoMoreRunAtOnceThanAllowedAndTheRestWaitInOrder) {
   script.before_token = [&](size_t) { gate.Wait(); };
   const auto llm = Make(script, {.max_num_seqs = 2, .max_queued = 2});
   std::array<Asked, 4> asked;
-  for (Asked& one : asked) SubmitOne(*llm, one);
+  // At once: the first one's step holds the thread that would let in a second.
+  std::vector<AsyncRequest> requests;
+  for (Asked& one : asked) requests.push_back(one.Request({.prompt = {'a'}}));
+  ASSERT_TRUE(llm->Submit(std::move(requests)).ok());
   while (llm->load().running < 2) std::this_thread::yield();
   EXPECT_EQ(llm->load().waiting, 2);
   Asked more;
