@@ -63,6 +63,12 @@ std::optional<ApiError> ReadChatRequest(const Json& body, ChatRequest& out) {
   ReadLogprobs(fields, out);
   ReadToolFields(fields, out.tools);
   for (const std::string& stop : out.tools.Stops()) out.common.sampling.stop.push_back(stop);
+  if (out.common.sampling.structured_output != nullptr && !out.tools.AnswerStart().empty()) {
+    // A form is about the whole answer, and that would begin in the middle of a call.
+    fields.Fail("tool_choice", fmt::format("'tool_choice' asks for a call and '{}' for another "
+                                           "form of the answer: leave one of them out",
+                                           out.common.output_field));
+  }
   fields.Unsupported("functions", "use 'tools'");
   fields.Unsupported("function_call", "use 'tool_choice'");
   fields.Unsupported("audio", "text only");

@@ -42,6 +42,17 @@ TEST(ToolFields, NoToolsIsNoCall) {
   }
 }
 
+TEST(ToolFields, ACallThatMustComeAndAnotherFormAreNotBothHad) {
+  const std::string form = R"(, "response_format": {"type": "json_object"})";
+  ChatRequest request;
+  const auto error =
+      ReadChatRequest(Body(kTools + R"(, "tool_choice": "required")" + form), request);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->param, "tool_choice");
+  EXPECT_THAT(error->message, HasSubstr("response_format"));
+  EXPECT_NE(Good(kTools + form).common.sampling.structured_output, nullptr);
+}
+
 TEST(ToolFields, ReadsTools) {
   const ToolFields tools = Good(kTools).tools;
   EXPECT_TRUE(tools.MayCall());
