@@ -54,16 +54,12 @@ Result<Json> TokenizeLine(const Tokenizer& tokenizer, std::string_view line) {
 }
 
 Result<std::string> Decode(const Tokenizer& tokenizer, std::span<const TokenId> ids) {
-  StreamDecoder decoder;
-  std::string text;
   for (const TokenId id : ids) {
-    if (id < 0 || id >= tokenizer.vocab_size()) {
-      return Wrong(
-          fmt::format("token id {} is outside the vocabulary of {}", id, tokenizer.vocab_size()));
-    }
-    text += decoder.Push(tokenizer.TokenBytes(id));
+    if (id >= 0 && id < tokenizer.vocab_size()) continue;
+    return Wrong(
+        fmt::format("token id {} is outside the vocabulary of {}", id, tokenizer.vocab_size()));
   }
-  return text + decoder.Flush();
+  return DecodeTokens(tokenizer, ids);
 }
 
 Result<Json> DetokenizeLine(const Tokenizer& tokenizer, std::string_view line) {

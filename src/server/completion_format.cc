@@ -88,11 +88,7 @@ class CompletionFormat : public AnswerFormat {
     }
     return json;
   }
-  std::string Text(TokenId token) const {
-    StreamDecoder decoder;
-    std::string text = decoder.Push(tokenizer_.TokenBytes(token));
-    return text + decoder.Flush();
-  }
+  std::string Text(TokenId token) const { return DecodeTokens(tokenizer_, {&token, 1}); }
 
   const Tokenizer& tokenizer_;
   bool logprobs_;

@@ -17,13 +17,6 @@ HttpResponse Answered(const Json& json) { return {.body = DumpJson(json)}; }
 
 HttpResponse Bad(const Error& error) { return ErrorResponse({.message = error.message}); }
 
-std::string TokenText(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens) {
-  StreamDecoder decoder;
-  std::string text;
-  for (const TokenId token : tokens) text += decoder.Push(tokenizer.TokenBytes(token));
-  return text + decoder.Flush();
-}
-
 ApiError BadEventId(std::string_view what) {
   return {.message = fmt::format("'Last-Event-ID' {}", what), .param = "Last-Event-ID"};
 }
@@ -171,7 +164,7 @@ Prepared Preparer::Completions(const HttpRequest& request) {
     if (!added.ok()) return ErrorResponse(ApiErrorOf(added.error(), "prompt"));
     if (!completion.echo) continue;
     const auto* words = std::get_if<std::string>(&text);
-    echoes.resize(answer.requests.size(), words ? *words : TokenText(tokenizer, *prompt));
+    echoes.resize(answer.requests.size(), words ? *words : DecodeTokens(tokenizer, *prompt));
   }
   answer.format =
       MakeCompletionFormat(std::move(head), tokenizer, completion.logprobs >= 0, std::move(echoes));
@@ -219,7 +212,7 @@ Prepared Preparer::Detokenize(const HttpRequest& request) {
                                                  tokenizer.vocab_size()),
                           .param = "tokens"});
   }
-  return Answered({{"prompt", TokenText(tokenizer, wanted.tokens)}});
+  return Answered({{"prompt", DecodeTokens(tokenizer, wanted.tokens)}});
 }
 
 }  // namespace hunch

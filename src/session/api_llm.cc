@@ -232,16 +232,12 @@ Result<std::vector<int32_t>> LLM::Encode(std::string_view text) const {
 
 Result<std::string> LLM::Decode(const std::vector<int32_t>& token_ids) const {
   const Tokenizer& tokenizer = impl_->llm->tokenizer();
-  StreamDecoder decoder;
-  std::string text;
   for (const int32_t token : token_ids) {
-    if (token < 0 || token >= tokenizer.vocab_size()) {
-      return Refused(
-          fmt::format("token {} is outside the vocabulary of {}", token, tokenizer.vocab_size()));
-    }
-    text += decoder.Push(tokenizer.TokenBytes(token));
+    if (token >= 0 && token < tokenizer.vocab_size()) continue;
+    return Refused(
+        fmt::format("token {} is outside the vocabulary of {}", token, tokenizer.vocab_size()));
   }
-  return text + decoder.Flush();
+  return DecodeTokens(tokenizer, token_ids);
 }
 
 int LLM::max_model_len() const { return impl_->llm->max_model_len(); }

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "chat/chat_template.h"
 #include "chat/render_chat.h"
+#include "engine/check_request.h"
 #include "grammar/grammars.h"
 #include "sampling/sampler.h"
 #include "session/draft_side.h"
@@ -240,22 +241,8 @@ Status LoadedLlm::CheckStructuredOutput(const StructuredOutput& wanted) const {
 }
 
 Status LoadedLlm::Check(const TextRequest& request) const {
-  const int prompt = static_cast<int>(request.prompt.size());
-  if (prompt == 0) {
-    return Error{ErrorCode::kInvalidArgument, "the prompt is empty: give at least one token"};
-  }
-  if (prompt >= max_model_len_) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("the prompt has {} tokens, which leaves no room in the context of {}: "
-                             "shorten it",
-                             prompt, max_model_len_)};
-  }
-  for (const TokenId token : request.prompt) {
-    if (token >= 0 && token < tokenizer_->vocab_size()) continue;
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("prompt token {} is outside the vocabulary of {}", token,
-                             tokenizer_->vocab_size())};
-  }
+  HUNCH_RETURN_IF_ERROR(
+      CheckPrompt(request.prompt, max_model_len_, tokenizer_->vocab_size(), "shorten it"));
   HUNCH_RETURN_IF_ERROR(ValidateSamplingParams(request.params, tokenizer_->vocab_size()));
   if (request.params.structured_output != nullptr) {
     HUNCH_RETURN_IF_ERROR(CheckStructuredOutput(*request.params.structured_output));

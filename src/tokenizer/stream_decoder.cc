@@ -28,4 +28,11 @@ std::string StreamDecoder::Flush() {
   return std::string(waiting ? kReplacementCharacter : std::string_view());
 }
 
+std::string DecodeTokens(const Tokenizer& tokenizer, std::span<const TokenId> tokens) {
+  StreamDecoder decoder;
+  std::string text;
+  for (const TokenId token : tokens) text += decoder.Push(tokenizer.TokenBytes(token));
+  return text + decoder.Flush();
+}
+
 }  // namespace hunch

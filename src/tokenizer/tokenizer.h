@@ -63,6 +63,9 @@ class StreamDecoder {
   std::string pending_;
 };
 
+// The whole text of tokens. Ids past the vocabulary give nothing.
+std::string DecodeTokens(const Tokenizer& tokenizer, std::span<const TokenId> tokens);
+
 // First id at which two vocabularies differ, as a sentence; empty when the drafter's fits the
 // target's (same string and kind for every id both have; padding ids past the shorter one are
 // allowed).

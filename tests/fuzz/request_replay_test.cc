@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "support/mutate.h"
+
 // Under a name of its own: several targets can be replayed by one program.
 #define LLVMFuzzerTestOneInput FuzzRequest
 #include "fuzz/request_fuzz.cc"
@@ -64,28 +66,6 @@ const std::vector<std::string> kPieces = {"{",
                                           "[[[[",
                                           "1.5"};
 
-std::string Mutate(std::string text, std::mt19937& random) {
-  const auto pick = [&](size_t below) { return static_cast<size_t>(random() % below); };
-  for (size_t damages = 1 + pick(3); damages > 0 && !text.empty(); --damages) {
-    const size_t at = pick(text.size());
-    const size_t length = std::min(text.size() - at, 1 + pick(8));
-    switch (pick(4)) {
-      case 0:
-        text[at] = static_cast<char>(random());
-        break;
-      case 1:
-        text.erase(at, length);
-        break;
-      case 2:
-        text.replace(at, length, kPieces[pick(kPieces.size())]);
-        break;
-      default:
-        text.insert(at, kPieces[pick(kPieces.size())]);
-    }
-  }
-  return text;
-}
-
 TEST(RequestFuzz, SurvivesMutations) {
   std::mt19937 random(1);
   const auto run = [](const std::string& input) {
@@ -95,7 +75,7 @@ TEST(RequestFuzz, SurvivesMutations) {
   };
   for (const std::string& seed : kSeeds) {
     run(seed);
-    for (int i = 0; i < 3000; ++i) run(Mutate(seed, random));
+    for (int i = 0; i < 3000; ++i) run(Mutate(seed, kPieces, 3, random));
     // Values of another type in every place.
     for (size_t at = seed.find(": "); at != std::string::npos; at = seed.find(": ", at + 1)) {
       const size_t end = std::min(seed.find_first_of(",}", at), seed.size());

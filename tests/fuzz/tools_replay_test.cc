@@ -2,10 +2,11 @@
 // each time.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "support/mutate.h"
 
 // Under a name of its own: several targets can be replayed by one program.
 #define LLVMFuzzerTestOneInput FuzzTools
@@ -30,28 +31,6 @@ const std::vector<std::string> kPieces = {
     "\\",          "\n",  " ",         "{\"name\": \"f\"", ",",     ":", "[", "]", "null",
     "-1",          "1e9", "\xff",      "\"arguments\": {", "-",     ".", "0"};
 
-std::string Mutate(std::string text, std::mt19937& random) {
-  const auto pick = [&](size_t below) { return static_cast<size_t>(random() % below); };
-  for (size_t damages = 1 + pick(4); damages > 0 && !text.empty(); --damages) {
-    const size_t at = pick(text.size());
-    const size_t length = std::min(text.size() - at, 1 + pick(8));
-    switch (pick(4)) {
-      case 0:
-        text[at] = static_cast<char>(random());
-        break;
-      case 1:
-        text.erase(at, length);
-        break;
-      case 2:
-        text.replace(at, length, kPieces[pick(kPieces.size())]);
-        break;
-      default:
-        text.insert(at, kPieces[pick(kPieces.size())]);
-    }
-  }
-  return text;
-}
-
 TEST(ToolsFuzz, SurvivesMutations) {
   std::mt19937 random(1);
   for (const std::string& seed : kSeeds) {
@@ -61,7 +40,7 @@ TEST(ToolsFuzz, SurvivesMutations) {
       const std::vector<uint8_t> bytes(text.begin(), text.end());
       EXPECT_EQ(FuzzTools(bytes.data(), bytes.size()), 0);
       // Damage piles up for a while.
-      text = Mutate(i % 10 == 0 ? seed : text, random);
+      text = Mutate(i % 10 == 0 ? seed : text, kPieces, 4, random);
     }
   }
 }

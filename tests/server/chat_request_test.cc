@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "server/json_body.h"
+#include "support/chat_request_bodies.h"
 
 namespace hunch {
 namespace {
@@ -12,19 +13,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
-
-// A body with one good message and `more` fields.
-Json Body(const std::string& more) {
-  return Json::parse(R"({"messages": [{"role": "user", "content": "Hi"}])" +
-                     (more.empty() ? "" : ", " + more) + "}");
-}
-
-ChatRequest Good(const std::string& more) {
-  ChatRequest request;
-  const auto error = ReadChatRequest(Body(more), request);
-  EXPECT_FALSE(error) << error->message;
-  return request;
-}
 
 TEST(ChatRequest, SaysNothingAndMeansOpenAisDefaults) {
   const ChatRequest request = Good("");

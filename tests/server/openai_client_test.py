@@ -84,10 +84,13 @@ def stream_text(chunks):
 
 @unittest.skipUnless(openai, "the openai client is missing: scripts/setup_client installs it")
 @unittest.skipUnless(model_path().exists(), "model smollm2 is not in the model folder")
-class OpenAiClientTest(unittest.TestCase):
+class ServedTest(unittest.TestCase):
+    """Tests that share a server, and its client."""
+    flags = ()
+
     @classmethod
     def setUpClass(cls):
-        cls.server = Server("--api-key", KEY, "--served-model-name", "smollm2", "--max-num-seqs", "4", "--max-queue-len", "4")
+        cls.server = Server("--api-key", KEY, "--served-model-name", "smollm2", "--max-num-seqs", "4", *cls.flags)
         cls.client = cls.server.client()
         cls.chat = staticmethod(lambda **more: cls.client.chat.completions.create(
             **{"model": "smollm2", "messages": MESSAGES, **SAMPLED, **more}))
@@ -96,6 +99,10 @@ class OpenAiClientTest(unittest.TestCase):
     def tearDownClass(cls):
         code = cls.server.stop()
         assert code == 0, f"exit code {code}"
+
+
+class OpenAiClientTest(ServedTest):
+    flags = ("--max-queue-len", "4")
 
     def assert_idle(self):
         """Within ten seconds nothing runs any more."""

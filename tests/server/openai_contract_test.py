@@ -94,21 +94,8 @@ def events_of(lines):
     return events
 
 
-@unittest.skipUnless(openai, "the openai client is missing: scripts/setup_client installs it")
-@unittest.skipUnless(model_path().exists(), "model smollm2 is not in the model folder")
-class ContractTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server("--api-key", KEY, "--served-model-name", "smollm2", "--max-num-seqs", "4", "--max-queue-len", "128",
-                            "--allowed-origins", "http://localhost:3000")
-        cls.client = cls.server.client()
-        cls.chat = staticmethod(lambda **more: cls.client.chat.completions.create(
-            **{"model": "smollm2", "messages": MESSAGES, **SAMPLED, **more}))
-
-    @classmethod
-    def tearDownClass(cls):
-        code = cls.server.stop()
-        assert code == 0, f"exit code {code}"
+class ContractTest(base.ServedTest):
+    flags = ("--max-queue-len", "128", "--allowed-origins", "http://localhost:3000")
 
     def test_whatever_is_wrong_is_named(self):
         good = {CHAT: {"messages": MESSAGES, "max_tokens": 1}, COMPLETION: {"prompt": "Hi", "max_tokens": 1}}

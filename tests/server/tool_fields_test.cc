@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/chat_request.h"
+#include "support/chat_request_bodies.h"
 
 namespace hunch {
 namespace {
@@ -18,18 +18,6 @@ const std::string kTools = R"("tools": [
     {"type": "function", "function": {"name": "f", "description": "does", "strict": false,
      "parameters": {"type": "object", "properties": {}}}},
     {"type": "function", "function": {"name": "g-1_B"}}])";
-
-Json Body(const std::string& more) {
-  return Json::parse(R"({"messages": [{"role": "user", "content": "Hi"}])" +
-                     (more.empty() ? "" : ", " + more) + "}");
-}
-
-ChatRequest Good(const std::string& more) {
-  ChatRequest request;
-  const auto error = ReadChatRequest(Body(more), request);
-  EXPECT_FALSE(error) << error->message;
-  return request;
-}
 
 TEST(ToolFields, NoToolsIsNoCall) {
   for (const std::string more : {"", R"("tools": [])", R"("tools": null, "tool_choice": "none")",
