@@ -92,7 +92,7 @@ def parse_answer(answer: dict) -> dict[str, float]:
 
 
 class Server:
-    """A llama-server on a free port of this machine; use with `with`."""
+    """A llama-server, or another that has its routes, on a free port of this machine; use with `with`."""
 
     def __init__(self, argv: list[str]) -> None:
         with socket.socket() as probe:
@@ -109,7 +109,7 @@ class Server:
     def await_ready(self, timeout_s: float = 300) -> None:
         while time.monotonic() - self._child.started < timeout_s:
             if not self._child.running:
-                raise Failed(f"llama-server: {self._child.error()}")
+                raise Failed(f"{self._child.name}: {self._child.error()}")
             try:
                 status, _ = self._request("GET", "/health", None, 5)
                 if status == 200:
@@ -117,7 +117,7 @@ class Server:
             except OSError:
                 pass
             time.sleep(0.005)
-        raise Failed(f"llama-server: not ready after {timeout_s:.0f} s")
+        raise Failed(f"{self._child.name}: not ready after {timeout_s:.0f} s")
 
     def chat(self, prompt: str, max_tokens: int, timeout_s: float = 900) -> dict[str, float]:
         """One greedy answer, nothing reused from earlier ones; `wall_s` is by this side's clock."""
@@ -127,9 +127,9 @@ class Server:
         try:
             status, answer = self._request("POST", "/v1/chat/completions", body, timeout_s)
         except OSError as error:
-            raise Failed(f"llama-server: {error}; {self._child.error()}") from error
+            raise Failed(f"{self._child.name}: {error}; {self._child.error()}") from error
         if status != 200:
-            raise Failed(f"llama-server: status {status}: {str(answer)[:120]}")
+            raise Failed(f"{self._child.name}: status {status}: {str(answer)[:120]}")
         return parse_answer(answer) | {"wall_s": time.monotonic() - begin}
 
     def seconds_since_start(self) -> float:
@@ -139,11 +139,16 @@ class Server:
         self._child.stop()
         return self._child.finished()
 
-    def _request(self, method: str, path: str, body: dict | None, timeout_s: float) -> tuple[int, dict]:
+    def connect(self, method: str, path: str, body: dict | None, timeout_s: float) -> http.client.HTTPConnection:
+        """A connection on which this was asked."""
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=timeout_s)
+        connection.request(method, path, None if body is None else json.dumps(body),
+                           {"Content-Type": "application/json"})
+        return connection
+
+    def _request(self, method: str, path: str, body: dict | None, timeout_s: float) -> tuple[int, dict]:
+        connection = self.connect(method, path, body, timeout_s)
         try:
-            connection.request(method, path, None if body is None else json.dumps(body),
-                               {"Content-Type": "application/json"})
             response = connection.getresponse()
             return response.status, json.loads(response.read() or b"{}")
         finally:

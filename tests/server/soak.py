@@ -14,11 +14,13 @@ import json
 import pathlib
 import random
 import re
-import signal
 import socket
 import subprocess
 import sys
 import time
+import urllib.parse
+
+import openai_client_test as base
 
 CLIENTS = 6
 GROWTH = 1.02  # of resident memory
@@ -30,14 +32,11 @@ NONSENSE = [b"", b"{", b"[]", b'{"messages": 3}', b'{"messages": []}', b'{"messa
             b'{"messages": [{"role": "user", "content": "x"}], "n": 0}', b"\xff" * 100, b'{"a":' * 5000]
 
 
-class Server:
-    def __init__(self, hunch, model):
-        self.process = subprocess.Popen([hunch, "serve", "--model", model, "--port", "0", "--max-model-len", "1024",
-                                         "--max-num-seqs", "4"], stderr=subprocess.PIPE, text=True)
-        match = re.search(r"listening on http://([^:]+):(\d+)", self.process.stderr.readline())
-        if not match:
-            sys.exit("soak: the server did not start")
-        self.address = (match[1], int(match[2]))
+class Server(base.Server):
+    def __init__(self, model):
+        super().__init__("--max-num-seqs", "4", model=model)
+        address = urllib.parse.urlsplit(self.url)
+        self.address = (address.hostname, address.port)
 
     def post(self, body):
         connection = http.client.HTTPConnection(*self.address, timeout=300)
@@ -119,7 +118,8 @@ def main(arguments):
         print(__doc__.strip(), file=sys.stderr)
         return 2
     seconds = float(arguments[2]) if len(arguments) == 3 else 600
-    server = Server(*arguments[:2])
+    base.HUNCH = arguments[0]
+    server = Server(arguments[1])
     cases = [(prompt, sampled) for prompt in PROMPTS for sampled in (False, True)]
     expected = {case: whole(server, case, "none") for case in cases}
     begin = time.monotonic()
@@ -132,9 +132,8 @@ def main(arguments):
     faults = [fault for _, of_client in results for fault in of_client]
     if end_kb > warm_kb * GROWTH:
         faults.append(f"resident memory grew from {warm_kb} to {end_kb} KB")
-    server.process.send_signal(signal.SIGTERM)
     try:
-        code = server.process.wait(timeout=60)
+        code = server.stop()
     except subprocess.TimeoutExpired:
         server.process.kill()
         code = "none: it had to be killed"
