@@ -105,6 +105,15 @@ Isa ActiveIsa() {
   return active;
 }
 
+bool IsIntelCpu() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_is("intel");
+#else
+  return false;
+#endif
+}
+
 std::string CpuName() {
   std::ifstream info("/proc/cpuinfo");
   std::string name, family, model, stepping, line;

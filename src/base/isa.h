@@ -23,6 +23,8 @@ Isa DefaultIsa();
 Result<Isa> ChooseIsa();
 // ChooseIsa(), for code that runs after apps/ has reported its error. CHECKs.
 Isa ActiveIsa();
+// Whether the CPU is of Intel's making.
+bool IsIntelCpu();
 // The CPU's own name, for result files.
 std::string CpuName();
 

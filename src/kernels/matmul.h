@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -81,9 +82,10 @@ void MatMul(const PackedMatrix& w, const ActRows& x, float* y, int64_t ldy, int6
 // The name of the instruction set whose kernels MatMul and QuantizeRow run, from those kernels
 // themselves: the evidence that a forced HUNCH_ISA was obeyed.
 std::string_view MatMulIsaName();
-// The same on a stated instruction set, for tests.
+// The same on a stated instruction set, for tests. pairs: whether few rows take two groups side by
+// side; nothing: as on this CPU.
 void MatMulOn(Isa isa, const PackedMatrix& w, const ActRows& x, float* y, int64_t ldy,
-              int64_t group_begin, int64_t group_end);
+              int64_t group_begin, int64_t group_end, std::optional<bool> pairs = {});
 void QuantizeRowOn(Isa isa, const float* x, int64_t k, int8_t* q, float* scale, int16_t* sum);
 
 }  // namespace hunch

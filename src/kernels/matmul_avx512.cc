@@ -24,9 +24,9 @@ struct Avx512 : X86Sums {
   static constexpr int MaxTile() {
     return 6;
   }
-  // Rows from which two groups are multiplied side by side. Few rows of quantised weights wait for
-  // memory, not for the load ports, and memory likes one stream better than two (78 against 62 GB/s
-  // at one row). F32, F16 and BF16 have one fma chain per vector and wait for that.
+  // Rows from which two groups are multiplied side by side wherever it runs: few rows of quantised
+  // weights wait for memory, not for the load ports. F32, F16 and BF16 have one fma chain per
+  // vector and wait for that.
   template <TensorType type>
   static constexpr int PairGroupsFrom() {
     return PackLayoutOf(type).scales == ScaleKind::kNone ? 1 : 4;

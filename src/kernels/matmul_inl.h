@@ -22,7 +22,8 @@ constexpr bool kFlipSpeedOnly = false;
 #endif
 
 constexpr int64_t kPanelBytes = 256 << 10;  // activations of a panel: half of the smallest L2
-constexpr int64_t kPrefetchAhead = 8192;    // bytes: 10 % more GB/s than 3072, 16384 is no better
+// Bytes, of all groups that are read side by side: 10 % more GB/s than 3072, 16384 is no better.
+constexpr int64_t kPrefetchAhead = 8192;
 
 template <typename S, int rows, int vectors>
 HUNCH_INLINE void Clear(typename S::F (&acc)[rows][vectors]) {
@@ -124,7 +125,8 @@ struct Tiles {
 HUNCH_INLINE Ahead PlanAhead(const std::byte* group, int64_t group_bytes, int groups, bool last,
                              int64_t i, int64_t tiles) {
   if (tiles == 1) {
-    const int64_t ahead = kPrefetchAhead < group_bytes ? kPrefetchAhead : group_bytes;
+    const int64_t wanted = kPrefetchAhead / groups;
+    const int64_t ahead = wanted < group_bytes ? wanted : group_bytes;
     // Past its own end a group would run into its neighbour, which is being read already.
     return {group + ahead, 0, group_bytes - ahead};
   }
@@ -177,7 +179,8 @@ void MatMulOfType(const MatMulArgs& args) {
       for (; g < args.groups; ++g) MultiplyPanel<S, type, kVectors>(args, g, begin, rows);
     } else {
       // SPEED ONLY: the same outputs, one group at a time or two.
-      if ((rows >= S::template PairGroupsFrom<type>()) != kFlipSpeedOnly) {
+      const bool pairs = args.few_rows_in_pairs || rows >= S::template PairGroupsFrom<type>();
+      if (pairs != kFlipSpeedOnly) {
         for (; g + 2 <= args.groups; g += 2) MultiplyPanel<S, type, kVectors>(args, g, begin, rows);
       }
       for (; g < args.groups; ++g) MultiplyPanel<S, type, 1>(args, g, begin, rows);

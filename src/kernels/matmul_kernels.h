@@ -24,7 +24,8 @@ struct MatMulArgs {
   const int16_t* sum;  // [m][k/16]
   float* y;            // [m][ldy]: column 0 is the first row of the first group
   int64_t ldy;
-  int last_rows;  // rows of the last group that exist, 1..16
+  int last_rows;           // rows of the last group that exist, 1..16
+  bool few_rows_in_pairs;  // two groups side by side at any number of rows; changes speed only
 };
 
 struct MatMulKernels {

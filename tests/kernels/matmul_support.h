@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -129,9 +130,10 @@ class TestActs {
 
 // [m][n] outputs on one instruction set, over groups [begin, end); what is not written stays -1.
 inline std::vector<float> Multiply(Isa isa, const PackedMatrix& w, const ActRows& x,
-                                   int64_t begin = 0, int64_t end = -1) {
+                                   int64_t begin = 0, int64_t end = -1,
+                                   std::optional<bool> pairs = {}) {
   std::vector<float> y(static_cast<size_t>(x.m * w.rows()), -1.0f);
-  MatMulOn(isa, w, x, y.data(), w.rows(), begin, end < 0 ? w.groups() : end);
+  MatMulOn(isa, w, x, y.data(), w.rows(), begin, end < 0 ? w.groups() : end, pairs);
   return y;
 }
 

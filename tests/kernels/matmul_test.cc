@@ -43,8 +43,10 @@ TEST_P(MatMulEachType, EveryIsaEqualsRef) {
     for (int m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 37}) {
       const auto expected = Multiply(Isa::kRef, w, acts.Rows(0, m));
       for (Isa isa : SupportedIsas()) {
-        ExpectSame(expected, Multiply(isa, w, acts.Rows(0, m)), n,
-                   fmt::format("{} k {} m {}", IsaName(isa), k, m));
+        for (bool pairs : {false, true}) {
+          ExpectSame(expected, Multiply(isa, w, acts.Rows(0, m), 0, -1, pairs), n,
+                     fmt::format("{} k {} m {} pairs {}", IsaName(isa), k, m, pairs));
+        }
       }
     }
   }
