@@ -5,7 +5,7 @@ import dataclasses
 import json
 import pathlib
 
-from process import Failed, run
+from process import last_object, run
 
 CHILD = pathlib.Path(__file__).resolve().with_name("openvino_child.py")
 # Properties of the CPU plugin. All are tried in plain decoding; --openvino-precision says which is used elsewhere.
@@ -26,19 +26,8 @@ class OpenVino:
         config = CONFIGS[precision or self.precision] | ({"prompt_lookup": True} if lookup else {})
         request = {"model": model, "threads": self.threads, "config": config, "draft": draft, "jobs": jobs}
         # -P: this folder's modules must not be found before the packages'.
-        return parse_child(run([str(self.python), "-P", str(CHILD)], timeout_s, json.dumps(request)).stdout)
+        return last_object(run([str(self.python), "-P", str(CHILD)], timeout_s, json.dumps(request)).stdout)
 
     def version(self) -> str:
         return run([str(self.python), "-c", "import importlib.metadata as m; print(m.version('openvino-genai'))"],
                    60).stdout.strip()
-
-
-def parse_child(text: str) -> dict:
-    """The last line that is a JSON object: the library prints of its own."""
-    for line in reversed(text.splitlines()):
-        if line.startswith("{"):
-            try:
-                return json.loads(line)
-            except ValueError:
-                break
-    raise Failed("openvino: no answer")

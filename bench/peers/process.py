@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import re
 import signal
@@ -111,3 +112,14 @@ class Child:
 def run(argv: list[str], timeout_s: float = 1800, stdin: str = "") -> Finished:
     with Child(argv, stdin) as child:
         return child.wait(timeout_s)
+
+
+def last_object(text: str) -> dict:
+    """Of a child's output, the last line that is a JSON object: libraries print of their own."""
+    for line in reversed(text.splitlines()):
+        if line.startswith("{"):
+            try:
+                return json.loads(line)
+            except ValueError:
+                break
+    raise Failed("no answer in what it printed")

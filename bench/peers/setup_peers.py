@@ -1,4 +1,5 @@
-"""Brings the peers into one folder: DIR/bin (llama.cpp's programs) and DIR/openvino (a virtual environment)."""
+"""Brings the peers into one folder: DIR/bin (llama.cpp's programs), DIR/openvino and DIR/transformers
+(virtual environments)."""
 from __future__ import annotations
 
 import os
@@ -12,6 +13,7 @@ from process import Failed, reason, scrub
 LLAMA_VERSION = "0.3.36"
 LLAMA_SDIST_SHA256 = "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"
 OPENVINO_VERSION = "2026.4.1.0"
+TRANSFORMERS = ("transformers==5.23.0", "torch==2.15.0", "gguf==0.19.0", "accelerate==1.15.0")
 PROGRAMS = ("llama-bench", "llama-batched-bench", "llama-server")
 
 
@@ -54,12 +56,21 @@ def llama_cpp(folder: pathlib.Path) -> pathlib.Path:
 
 def openvino(folder: pathlib.Path) -> pathlib.Path:
     """The Python that has openvino-genai; installs it where it is missing."""
-    environment = folder / "openvino"
+    return _environment(folder, "openvino", "openvino_genai", [f"openvino-genai=={OPENVINO_VERSION}"])
+
+
+def transformers(folder: pathlib.Path) -> pathlib.Path:
+    """The Python that has transformers; installs it where it is missing."""
+    return _environment(folder, "transformers", "transformers", list(TRANSFORMERS))
+
+
+def _environment(folder: pathlib.Path, name: str, module: str, packages: list[str]) -> pathlib.Path:
+    environment = folder / name
     python = environment / "bin/python"
-    if python.exists() and list(environment.glob("lib/*/site-packages/openvino_genai")):
+    if python.exists() and list(environment.glob(f"lib/*/site-packages/{module}")):
         return python
-    print("installing openvino-genai", flush=True)
+    print(f"installing {packages[0]}", flush=True)
     folder.mkdir(parents=True, exist_ok=True)
     _call([sys.executable, "-m", "venv", str(environment)], folder)
-    _call([str(python), "-m", "pip", "install", "--quiet", f"openvino-genai=={OPENVINO_VERSION}"], folder)
+    _call([str(python), "-m", "pip", "install", "--quiet", *packages], folder)
     return python

@@ -13,7 +13,6 @@ sys.path.insert(0, str(PEERS))
 import hunch_cli  # noqa: E402
 import llama_cpp  # noqa: E402
 import machine  # noqa: E402
-import openvino_peer  # noqa: E402
 import process  # noqa: E402
 import sections  # noqa: E402
 import store  # noqa: E402
@@ -93,9 +92,9 @@ class ParsersTest(unittest.TestCase):
             hunch_cli.parse_methods(json.dumps({"methods": {}, "mismatches": ["ngram, prompt 3: token 7"]}))
 
     def test_openvino_child_amid_what_the_library_prints(self):
-        self.assertEqual(openvino_peer.parse_child('Loading GGUF\n\n{"load_s": 1.5, "jobs": []}\nbye\n')["load_s"], 1.5)
+        self.assertEqual(process.last_object('Loading GGUF\n\n{"load_s": 1.5, "jobs": []}\nbye\n')["load_s"], 1.5)
         with self.assertRaises(process.Failed):
-            openvino_peer.parse_child("Segmentation fault")
+            process.last_object("Segmentation fault")
 
     def test_cpuinfo(self):
         self.assertEqual(machine.parse_cpuinfo(CPUINFO), {
