@@ -163,7 +163,8 @@ Prepared Preparer::Completions(const HttpRequest& request) {
     const Status added = AddChoices(*prompt, common, head.id, head.seed, answer.requests);
     if (!added.ok()) return ErrorResponse(ApiErrorOf(added.error(), "prompt"));
     if (!completion.echo) continue;
-    const auto* words = std::get_if<std::string>(&text);
+    // With logprobs it is the text of the very tokens that have them, the one before all included.
+    const auto* words = completion.logprobs < 0 ? std::get_if<std::string>(&text) : nullptr;
     echoes.resize(answer.requests.size(), words ? *words : DecodeTokens(tokenizer, *prompt));
   }
   answer.format =

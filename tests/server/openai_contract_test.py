@@ -77,7 +77,7 @@ WRONG_IN_COMPLETIONS = [
     ({"prompt": None}, "prompt"), ({"prompt": {"a": 1}}, "prompt"), ({"prompt": [1, "a"]}, "prompt"), ({"prompt": [-1]}, "prompt"),
     ({"prompt": ""}, "prompt"), ({"prompt": [99999999]}, "prompt"), ({"prompt": ["a"] * 65}, "prompt"), ({"prompt": "word " * 2000}, "prompt"),
     ({"suffix": "end"}, "suffix"), ({"best_of": 3}, "best_of"), ({"n": 2, "best_of": 1}, "best_of"), ({"logprobs": 21}, "logprobs"),
-    ({"logprobs": True}, "logprobs"), ({"echo": 1}, "echo"), ({"echo": True, "logprobs": 1}, "logprobs"), ({"messages": MESSAGES}, "messages"),
+    ({"logprobs": True}, "logprobs"), ({"echo": 1}, "echo"), ({"messages": MESSAGES}, "messages"),
 ]
 
 

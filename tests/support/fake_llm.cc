@@ -1,9 +1,17 @@
 #include "support/fake_llm.h"
 
+#include <limits>
+
 namespace hunch {
 namespace {
 
 constexpr std::string_view kEndText = "<end>";
+
+TokenChoice MakeChoice(TokenId token, float logprob, int top) {
+  TokenChoice choice{token, logprob, {}};
+  for (int n = 0; n < top; ++n) choice.top.push_back({0x80 + n, -1.0f - n});
+  return choice;
+}
 
 }  // namespace
 
@@ -122,6 +130,15 @@ FakeLlm::Answer FakeLlm::Begin(const TextRequest& request) {
     answer.tokens[fault->second] = '#';
   }
   if (script_.faulty_call == calls_->size() - 1) answer.tokens[0] = '#';
+  if (request.params.prompt_logprobs >= 0) {
+    std::vector<TokenChoice> choices;
+    for (const TokenId token : request.prompt) {
+      choices.push_back(MakeChoice(token, -0.25f, request.params.prompt_logprobs));
+    }
+    choices[0] = {request.prompt[0], std::numeric_limits<float>::quiet_NaN(), {}};
+    answer.output.prompt_logprobs =
+        std::make_shared<const std::vector<TokenChoice>>(std::move(choices));
+  }
   answer.output.prompt_tokens = static_cast<int64_t>(request.prompt.size());
   answer.output.finish_reason = FinishReason::kStop;
   answer.output.timings = {load_seconds(), 0.5, 0};
@@ -147,9 +164,9 @@ bool FakeLlm::Advance(Answer& answer) {
   TextDelta delta = {is_text ? std::string(tokenizer_.TokenBytes(token)) : "",
                      output.guessed.back()};
   output.text += delta.text;
+  if (position == 0) delta.prompt_logprobs = output.prompt_logprobs;
   if (params.logprobs >= 0) {
-    TokenChoice choice{token, -0.5f, {}};
-    for (int n = 0; n < params.logprobs; ++n) choice.top.push_back({0x80 + n, -1.0f - n});
+    const TokenChoice choice = MakeChoice(token, -0.5f, params.logprobs);
     output.logprobs.push_back(choice);
     if (is_text) delta.choice = choice;
   }
