@@ -265,6 +265,8 @@ class Llm {
   // Whether this can be asked for; the reason why not. Reading it may take a second, after which it
   // is known, to Start too. Any thread.
   virtual Status CheckStructuredOutput(const StructuredOutput& wanted) const = 0;
+  // Whether a text is as `wanted` says; no text is where that cannot be had. Any thread.
+  virtual bool Obeys(const StructuredOutput& wanted, std::string_view text) const = 0;
   // The errors that Start would give for the request itself. Any thread.
   virtual Status Check(const TextRequest& request) const = 0;
 

@@ -10,7 +10,7 @@ file(GLOB fuzzed_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/quant/*.cc
 list(APPEND fuzzed_sources ${CMAKE_SOURCE_DIR}/src/draft/table_file.cc ${CMAKE_SOURCE_DIR}/src/draft/ngram_table.cc
   ${CMAKE_SOURCE_DIR}/src/draft/suffix_index.cc ${CMAKE_SOURCE_DIR}/src/draft/suffix_store.cc)
 foreach(name server/json_body server/fields server/api_error server/generation_fields server/output_fields server/chat_request
-    server/completion_request server/tool_fields server/answer_id session/json_text session/speculation)
+    server/completion_request server/tool_fields server/answer_id session/json_text session/speculation session/tagged_output)
   list(APPEND fuzzed_sources ${CMAKE_SOURCE_DIR}/src/${name}.cc)
 endforeach()
 add_library(hunch_fuzzed STATIC EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/src/base/check.cc ${fuzzed_sources})

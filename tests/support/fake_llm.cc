@@ -112,6 +112,11 @@ Status FakeLlm::CheckStructuredOutput(const StructuredOutput& wanted) const {
   return Ok{};
 }
 
+bool FakeLlm::Obeys(const StructuredOutput& wanted, std::string_view text) const {
+  const auto grammar = grammars_->Compile(wanted);
+  return grammar.ok() && hunch::Obeys(**grammar, tokenizer_.Encode(text, false));
+}
+
 Status FakeLlm::Check(const TextRequest& request) const {
   if (static_cast<int>(request.prompt.size()) < script_.max_model_len) return Ok{};
   return Error{ErrorCode::kInvalidArgument, "the prompt is too long"};

@@ -95,6 +95,7 @@ class FakeLlm : public Llm {
   void Cancel(RequestId id) override;
   // As a real model with this tokenizer.
   Status CheckStructuredOutput(const StructuredOutput& wanted) const override;
+  bool Obeys(const StructuredOutput& wanted, std::string_view text) const override;
   Status Check(const TextRequest& request) const override;
   Result<std::unique_ptr<PreparedSwap>> PrepareSwap(const SpeculativeConfig& config) override;
   void Swap(std::unique_ptr<PreparedSwap> swap) override;
