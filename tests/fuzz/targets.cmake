@@ -24,6 +24,9 @@ target_include_directories(hunch_fuzzed PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_S
 target_link_libraries(hunch_fuzzed PUBLIC spdlog::spdlog PRIVATE hunch_xgrammar)
 target_compile_options(hunch_fuzzed PUBLIC
   -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+if(HUNCH_PRECOMPILE)
+  target_precompile_headers(hunch_fuzzed PRIVATE ${HUNCH_PRECOMPILED})
+endif()
 target_compile_options(hunch_xgrammar PRIVATE -fsanitize=fuzzer-no-link,address)
 
 add_custom_target(fuzz)
