@@ -47,9 +47,10 @@ aarch64: deps
 format: deps
 	@python3 scripts/check_style.py --fix
 
-tidy: build
+tidy: deps
 	@scripts/install_deps.sh clang-tidy
-	@run-clang-tidy -quiet -p build/release "$(CURDIR)/src/.*"
+	@cmake --preset release -B build/tidy -DHUNCH_PRECOMPILE=OFF --log-level=WARNING >/dev/null
+	@run-clang-tidy -quiet -p build/tidy "$(CURDIR)/src/.*"
 
 clean:
 	@rm -rf build

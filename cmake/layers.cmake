@@ -11,6 +11,14 @@ set(HUNCH_INTERNAL_grammar hunch_xgrammar)
 set(HUNCH_EXTERNAL_server Boost::headers prometheus-cpp::core)
 set(HUNCH_EXTERNAL_apps nlohmann_json::nlohmann_json)
 
+# What most sources of the upper layers include, one way or another.
+set(HUNCH_PRECOMPILED <algorithm> <fmt/format.h> <functional> <map> <memory> <nlohmann/json.hpp> <optional> <string> <vector>)
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Where its headers are precompiled GCC warns of what std::string itself does (PR 105651 again).
+  set(HUNCH_PRECOMPILED_OPTIONS -Wno-array-bounds -Wno-stringop-overflow)
+endif()
+
 function(hunch_set_isa_flags sources)
   foreach(source IN LISTS sources)
     if(source MATCHES "_avx2\\.cc$")
@@ -39,6 +47,14 @@ function(hunch_add_layer name dependencies)
   if(sources)
     add_library(hunch_${name} STATIC ${sources})
     hunch_set_isa_flags("${sources}")
+    if(HUNCH_PRECOMPILE AND name MATCHES "^(chat|grammar|session|server|apps)$")
+      target_precompile_headers(hunch_${name} PRIVATE ${HUNCH_PRECOMPILED})
+      target_compile_options(hunch_${name} PRIVATE ${HUNCH_PRECOMPILED_OPTIONS})
+    endif()
+    if(HUNCH_SANITIZE AND name MATCHES "^(quant|kernels|sampling|model)$")
+      # Here sanitized tests spend their time.
+      target_compile_options(hunch_${name} PRIVATE -O2)
+    endif()
     set(scope PUBLIC)
   else()
     add_library(hunch_${name} INTERFACE)

@@ -6,6 +6,16 @@ if(NOT xgrammar_status EQUAL 0)
   message(FATAL_ERROR "scripts/fetch_xgrammar failed: it says why above")
 endif()
 
+set(HUNCH_XGRAMMAR_LIBRARY "" CACHE FILEPATH
+  "libhunch_xgrammar.a of another build with the same compiler, to do without building it; its calls are not sanitized then")
+if(HUNCH_XGRAMMAR_LIBRARY)
+  add_library(hunch_xgrammar STATIC IMPORTED)
+  set_target_properties(hunch_xgrammar PROPERTIES IMPORTED_LOCATION ${HUNCH_XGRAMMAR_LIBRARY})
+  target_include_directories(hunch_xgrammar SYSTEM INTERFACE ${xgrammar}/include ${xgrammar}/3rdparty/dlpack/include)
+  target_link_libraries(hunch_xgrammar INTERFACE Threads::Threads)
+  return()
+endif()
+
 file(GLOB_RECURSE xgrammar_sources ${xgrammar}/cpp/*.cc)
 list(FILTER xgrammar_sources EXCLUDE REGEX "/cpp/tvm_ffi/")  # bindings for Python
 add_library(hunch_xgrammar STATIC ${xgrammar_sources})

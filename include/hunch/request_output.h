@@ -44,6 +44,8 @@ struct RequestDetails;  // everything else that Hunch's own programs show
 struct RequestOutput {
   std::string prompt;                     // as it was given; "" for a chat
   std::vector<int32_t> prompt_token_ids;  // [prompt tokens], of a chat as the template renders it
+  // [prompt tokens]; empty unless asked for. The first token's is NaN: nothing comes before it.
+  std::vector<TokenLogprobs> prompt_logprobs;
   int64_t num_cached_tokens = 0;          // of them, found in the prefix cache
   std::vector<CompletionOutput> outputs;  // [1]
   RequestMetrics metrics;

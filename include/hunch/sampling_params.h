@@ -42,6 +42,7 @@ struct SamplingParams {
   bool ignore_eos = false;
   // -1: none. 0: the chosen token's. n: also those of the n most likely tokens.
   int logprobs = -1;
+  int prompt_logprobs = -1;                                   // as logprobs, of the prompt's tokens
   std::shared_ptr<const StructuredOutput> structured_output;  // null: any text
 };
 

@@ -26,6 +26,7 @@ class ToolCallBody {
   const std::string& name() const { return name_; }  // "": not known yet
   // Of the arguments as JSON text, what came since this was asked last.
   std::string TakeArguments();
+  const std::string& arguments() const { return arguments_; }  // those
   bool arguments_over() const { return arguments_over_; }
 
  private:

@@ -168,7 +168,10 @@ void ToolCallParser::BeginBody(std::string_view closer) {
 bool ToolCallParser::ReadyToBegin() const {
   if (tagged()) return body_->is_call();
   const auto& names = options_.names;
-  return body_->over() && std::find(names.begin(), names.end(), body_->name()) != names.end();
+  if (!body_->over() || std::find(names.begin(), names.end(), body_->name()) == names.end()) {
+    return false;
+  }
+  return !options_.untagged || options_.untagged(body_->name(), body_->arguments());
 }
 
 void ToolCallParser::BeginCall() {

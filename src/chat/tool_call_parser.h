@@ -11,6 +11,7 @@
 #ifndef HUNCH_CHAT_TOOL_CALL_PARSER_H_
 #define HUNCH_CHAT_TOOL_CALL_PARSER_H_
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ struct ToolCallPiece {
 struct ToolCallOptions {
   std::vector<std::string> names = {};  // of the tools
   int most_calls = std::numeric_limits<int>::max();
+  // What else a call without the tags must be to be one; empty: nothing else.
+  std::function<bool(std::string_view name, std::string_view arguments)> untagged = {};
 };
 
 class ToolCallParser {

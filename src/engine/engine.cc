@@ -6,6 +6,7 @@
 
 #include "base/stopwatch.h"
 #include "engine/check_request.h"
+#include "engine/prompt_logprobs.h"
 #include "sampling/top_tokens.h"
 
 namespace hunch {
@@ -24,7 +25,10 @@ struct Engine::Active {
         table(pool),
         constraint(MakeCursor(request, vocab_size)),
         sampler(request.params, vocab_size, request.prompt.size(), ends, constraint.get()),
-        noise(request.params.seed, request.params.choice, RatioNoise::kVerify) {}
+        noise(request.params.seed, request.params.choice, RatioNoise::kVerify) {
+    const int count = request.params.prompt_logprobs;
+    if (count >= 0) prompt_logprobs.emplace(request.prompt, count, vocab_size);
+  }
 
   static std::unique_ptr<ConstraintCursor> MakeCursor(EngineRequest& request, int vocab_size) {
     if (request.constraint == nullptr) return nullptr;
@@ -33,6 +37,15 @@ struct Engine::Active {
   }
   int output_tokens() const { return static_cast<int>(tokens.size() - request.prompt.size()); }
   bool over() const { return reason != FinishReason::kNone; }
+  bool describes_prompt() const { return prompt_logprobs && !prompt_logprobs->complete(); }
+  // The first position whose row gets logits.
+  int logits_from() const {
+    return describes_prompt() ? prompt_logprobs->next_row() : static_cast<int>(tokens.size()) - 1;
+  }
+  int row_limit() const {
+    if (request.background) return 1;
+    return describes_prompt() ? PromptLogprobs::kMostRows : SequenceSnapshot::kNoLimit;
+  }
 
   RequestId id = 0;
   EngineRequest request;
@@ -40,8 +53,9 @@ struct Engine::Active {
   BlockTable table;                              // KV of a prefix of them
   std::unique_ptr<ConstraintCursor> constraint;  // null: none
   Sampler sampler;
-  RatioNoise noise;                      // of the rules ratio and block
-  std::optional<Speculator> speculator;  // none: plain decoding
+  RatioNoise noise;                               // of the rules ratio and block
+  std::optional<PromptLogprobs> prompt_logprobs;  // until they are handed over
+  std::optional<Speculator> speculator;           // none: plain decoding
   int tokens_left = 0;
   bool looked_up = false;  // in the prefix cache, since it last had no KV
   FinishReason reason = FinishReason::kNone;
@@ -127,7 +141,9 @@ void Engine::PickRunning() {
   }
   running_.resize(admitted);
   for (Active* sequence : running_) {
-    if (sequence->table.committed() == 0 && !background) AdoptPrefix(*sequence);
+    // A row that is not read gives no logits.
+    if (background || sequence->describes_prompt()) continue;
+    if (sequence->table.committed() == 0) AdoptPrefix(*sequence);
   }
 }
 
@@ -168,7 +184,8 @@ bool Engine::Step() {
          .tokens_left = sequence->tokens_left,
          .draft_limit = AllowedGuesses(switches, nodes, static_cast<int>(running_.size())),
          .draft_length = DraftLength(switches),
-         .row_limit = sequence->request.background ? 1 : SequenceSnapshot::kNoLimit});
+         .row_limit = sequence->row_limit(),
+         .logits_from = sequence->logits_from()});
   }
   if (running_.empty()) return false;
   PlanStep(snapshots_, limits_, plan_);
@@ -262,7 +279,7 @@ bool Engine::ReserveAndLay(Work& work) {
                .committed = first,
                .tokens = work.tokens,
                .parents = work.parents,
-               .logits_from = work.share.logits ? unread - 1 : unread};
+               .logits_from = std::min(sequence.logits_from() - first, unread)};
   return true;
 }
 
@@ -280,9 +297,23 @@ void Engine::Preempt() {
   HUNCH_CHECK(false) << "no sequence fits into " << pool_.capacity() << " KV blocks";
 }
 
-void Engine::AcceptAndCommit(Work& work, const Logits& logits, double pass_seconds) {
+// Takes the rows of the prompt's tokens that have logits, but for the last token's, and returns
+// what is behind them.
+Logits Engine::DescribePrompt(const Work& work, Logits logits) {
+  Active& sequence = *work.sequence;
+  for (int row = work.rows.logits_from; row < work.share.rows && sequence.describes_prompt();
+       ++row) {
+    sequence.prompt_logprobs->Add(logits.rows);
+    logits.rows += target_.vocab();
+    logits.maxima += LogitBlocks(target_.vocab());
+  }
+  return logits;
+}
+
+void Engine::AcceptAndCommit(Work& work, const Logits& pass_logits, double pass_seconds) {
   Active& sequence = *work.sequence;
   const int unread = work.share.rows;
+  const Logits logits = DescribePrompt(work, pass_logits);
   if (!work.share.logits) {
     work.reservation->Commit(unread);
     work.reservation.reset();
@@ -293,6 +324,12 @@ void Engine::AcceptAndCommit(Work& work, const Logits& logits, double pass_secon
                            LogitBlocks(target_.vocab())};
   Verdict& verdict = work.verdict;
   Accept(work, rows);
+  if (sequence.prompt_logprobs) {
+    if (sequence.request.prompt_watch) {
+      sequence.request.prompt_watch(sequence.prompt_logprobs->Take());
+    }
+    sequence.prompt_logprobs.reset();
+  }
   if (sequence.request.watch && sequence.output_tokens() > 0) Show(work, pass_seconds);
 
   const size_t before = sequence.tokens.size();

@@ -55,6 +55,8 @@ struct StepView {
   double plain_seconds;                    // what one-row passes for its tokens would have taken
 };
 using StepWatch = std::function<void(const StepView&)>;
+// Takes the logprobs of a prompt: [prompt tokens].
+using PromptWatch = std::function<void(std::vector<TokenChoice>)>;
 
 struct EngineRequest {
   std::vector<TokenId> prompt;
@@ -63,6 +65,8 @@ struct EngineRequest {
   BudgetOptions budget;
   CommitFilter filter;  // may be empty
   StepWatch watch;      // may be empty; called before a step's tokens are committed
+  // May be empty; with prompt_logprobs it is called once, before the first token is committed.
+  PromptWatch prompt_watch;
   // What the output must obey; null: nothing. Under one an end token always ends it.
   std::unique_ptr<TokenConstraint> constraint;
   // Only requests with the same salt share KV; null is one, too.
@@ -133,6 +137,7 @@ class Engine {
   void ReserveAndLayAll();
   bool ReserveAndLay(Work& work);
   void Preempt();
+  Logits DescribePrompt(const Work& work, Logits logits);
   void AcceptAndCommit(Work& work, const Logits& logits, double pass_seconds);
   void ShareKv(Active& sequence);
   void Accept(Work& work, const LogitsRows& rows);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <xgrammar/compiler.h>
 
+#include <algorithm>
 #include <exception>
 #include <list>
 #include <mutex>
@@ -127,6 +128,12 @@ Result<std::shared_ptr<const XgrammarGrammar>> Grammars::State::Compile(
   } catch (const std::exception& error) {
     return wrong(fmt::format("cannot be used: {}", ReasonIn(error.what())));
   }
+}
+
+bool Obeys(const CompiledGrammar& grammar, std::span<const TokenId> text) {
+  const auto constraint = grammar.Start();
+  const auto takes = [&](TokenId token) { return constraint->Advance(token); };
+  return std::all_of(text.begin(), text.end(), takes) && constraint->Complete();
 }
 
 Grammars::Grammars(GrammarVocabulary vocabulary) : state_(std::make_unique<State>()) {

@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +38,9 @@ class CompiledGrammar {
   // A constraint before the first token.
   virtual std::unique_ptr<TokenConstraint> Start() const = 0;
 };
+
+// Whether a text of these tokens is one of the grammar's.
+bool Obeys(const CompiledGrammar& grammar, std::span<const TokenId> text);
 
 class Grammars {
  public:

@@ -12,6 +12,8 @@ namespace hunch {
 inline constexpr size_t kMostGrammarBytes = 64 << 10;  // of the text
 inline constexpr int kMostGrammarDepth = 64;           // of JSON, and of brackets
 inline constexpr size_t kMostRuleBytes = 512 << 10;    // of the rules that it unfolds to
+// Between two tokens of JSON. Small models that may go on with white space for ever sometimes do.
+inline constexpr int kMostWhitespace = 64;
 
 // "the JSON schema", "the regular expression", ... for messages.
 std::string_view WhatItIs(StructuredOutput::Kind kind);

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/utf8.h"
+#include "grammar/limits.h"
 
 // Where the library's messages go, which its own logging header declares and its users are to
 // define: an error becomes an exception; what it only wants to say of somebody's grammar is not
@@ -30,9 +31,6 @@ namespace hunch {
 namespace {
 
 using Kind = StructuredOutput::Kind;
-
-// Between two tokens of JSON. Small models that may go on with white space for ever sometimes do.
-constexpr int kMostWhitespace = 64;
 
 xgrammar::Grammar FromSchema(const std::string& schema) {
   return xgrammar::Grammar::FromJSONSchema(schema, /*any_whitespace=*/true, /*indent=*/std::nullopt,

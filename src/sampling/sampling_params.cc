@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "sampling/sampler.h"
 
@@ -58,8 +59,10 @@ Status CheckCounts(const SamplingParams& p, int vocab_size) {
     return Invalid("min_tokens", value(p.min_tokens),
                    fmt::format("at most max_tokens ({})", p.max_tokens));
   }
-  if (p.logprobs < -1 || p.logprobs > vocab_size) {
-    return Invalid("logprobs", value(p.logprobs),
+  for (const auto& [field, count] :
+       {std::pair{"logprobs", p.logprobs}, std::pair{"prompt_logprobs", p.prompt_logprobs}}) {
+    if (count >= -1 && count <= vocab_size) continue;
+    return Invalid(field, value(count),
                    fmt::format("from 0 to the vocabulary size ({}), or -1 (none)", vocab_size));
   }
   return Ok{};

@@ -22,6 +22,16 @@ int UnreadRows(const SequenceSnapshot& sequence) {
   return std::min(sequence.tokens - sequence.in_kv, sequence.row_limit);
 }
 
+// The first unread token whose row gets logits.
+int FirstWithLogits(const SequenceSnapshot& sequence) {
+  return std::max(sequence.in_kv, std::min(sequence.logits_from, sequence.tokens - 1));
+}
+
+// Of its next `rows` rows, those that get logits.
+int LogitRows(const SequenceSnapshot& sequence, int rows) {
+  return std::max(sequence.in_kv + rows - FirstWithLogits(sequence), 0);
+}
+
 // How many guesses each sequence may have at most, so that `free` rows are shared fairly: what some
 // do not want goes to the others. The first `extra` of those who want more get one more.
 struct FairShare {
@@ -45,7 +55,7 @@ FairShare ShareRows(std::span<const SequenceSnapshot> sequences, int free) {
 }
 
 // What is kept for prompts of the rows that the decoding sequences' own leave free, and the logits
-// rows of those that could end among all of them.
+// rows that all of those could want.
 StepLimits KeptForPrompts(std::span<const SequenceSnapshot> sequences, int free_rows) {
   StepLimits kept = {0, 0};
   int left = free_rows;
@@ -53,7 +63,7 @@ StepLimits KeptForPrompts(std::span<const SequenceSnapshot> sequences, int free_
     if (IsDecoding(sequence) || left <= 0) continue;
     const int rows = std::min(UnreadRows(sequence), left);
     left -= rows;
-    kept.max_logit_rows += sequence.in_kv + rows == sequence.tokens;
+    kept.max_logit_rows += LogitRows(sequence, rows);
   }
   kept.max_rows = std::min(free_rows - left, (free_rows + 1) / 2);
   return kept;
@@ -83,7 +93,7 @@ void PlanStep(std::span<const SequenceSnapshot> sequences, const StepLimits& lim
     const bool logits = sequences[index].in_kv + rows == sequences[index].tokens;
     plan.push_back({index, rows, logits, nodes, depth});
     rows_left -= rows + nodes;
-    logits_left -= logits ? 1 + nodes : 0;
+    logits_left -= LogitRows(sequences[index], rows) + nodes;
   };
   const int count = static_cast<int>(sequences.size());
   const int decoding =
@@ -99,9 +109,11 @@ void PlanStep(std::span<const SequenceSnapshot> sequences, const StepLimits& lim
   }
   for (int i = 0; i < count && rows_left > 0; ++i) {
     if (IsDecoding(sequences[i])) continue;
-    int rows = std::min(UnreadRows(sequences[i]), rows_left);
-    if (sequences[i].in_kv + rows == sequences[i].tokens && logits_left == 0) --rows;
+    const int without_logits = FirstWithLogits(sequences[i]) - sequences[i].in_kv;
+    const int wanted = UnreadRows(sequences[i]);
+    const int rows = std::min({wanted, rows_left, without_logits + logits_left});
     if (rows > 0) add(i, rows, 0, 0);
+    if (rows < wanted) break;
   }
 }
 

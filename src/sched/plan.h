@@ -19,6 +19,8 @@ struct SequenceSnapshot {
   // The tokens, guesses included, up to which its configuration allows any.
   int draft_length = kNoLimit;
   int row_limit = kNoLimit;  // of its unread tokens, how many a pass may read; >= 1
+  // The rows of its tokens from this one on get logits, and the last one's in any case.
+  int logits_from = kNoLimit;
 };
 
 // Of a pass: all of its rows (prompt chunks, single tokens and guesses), and those that get logits.

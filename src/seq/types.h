@@ -117,7 +117,9 @@ struct TokenLogprob {
 // What the target says after one prefix.
 struct TokenChoice {
   TokenId token = -1;
-  float logprob = 0;              // of `token`; only set when logprobs were asked for
+  // Of `token`; only set when logprobs were asked for. NaN: of a prompt's first token, before which
+  // there is nothing.
+  float logprob = 0;
   std::vector<TokenLogprob> top;  // most likely first; empty unless asked for
 };
 

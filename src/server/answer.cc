@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "server/answer_id.h"
 #include "server/step_json.h"
 
 namespace hunch {
@@ -16,9 +15,7 @@ void Answer::Begin(std::vector<TextRequest> requests) {
   left_ = requests.size();
   outputs_.resize(left_);
   begun_.resize(left_);
-  made_.resize(left_);
-  sent_ = options_.sent;
-  sent_.resize(left_);
+  events_.emplace(format_->id(), options_, left_);
   std::vector<AsyncRequest> submitted;
   for (size_t i = 0; i < requests.size(); ++i) {
     // Both are called on the engine's thread, and what they do happens on ours. What keeps the
@@ -73,7 +70,7 @@ void Answer::OnText(size_t choice, const std::vector<TextDelta>& deltas) {
       if (chunks.empty()) chunks.push_back(format_->Empty());
       chunks[0]["speculation"] = StepJson(delta, llm_.llm().tokenizer());
     }
-    AddEvents(choice, std::move(chunks));
+    events_->Add(choice, std::move(chunks));
   }
   SendEvents();
 }
@@ -92,7 +89,7 @@ void Answer::OnDone(size_t choice, Result<RequestOutput> result) {
 void Answer::BeginChoice(size_t choice) {
   if (begun_[choice]) return;
   begun_[choice] = true;
-  AddEvents(choice, format_->First(static_cast<int>(choice)));
+  events_->Add(choice, format_->First(static_cast<int>(choice)));
 }
 
 void Answer::FinishChoice(size_t choice, RequestOutput output) {
@@ -103,7 +100,7 @@ void Answer::FinishChoice(size_t choice, RequestOutput output) {
   std::vector<Json> last = format_->Last(static_cast<int>(choice), own.output.finish_reason);
   HUNCH_CHECK(!last.empty());
   last.back()["timings"] = TimingsJson({own}, 1);
-  AddEvents(choice, std::move(last));
+  events_->Add(choice, std::move(last));
   if (left_ > 0) SendEvents();
 }
 
@@ -119,9 +116,9 @@ void Answer::FinishAll() {
     // It comes after everything, and is counted as one of the first choice's.
     std::vector<Json> last = {format_->Empty()};
     last[0]["usage"] = UsageJson(outputs_, options_.n);
-    AddEvents(0, std::move(last));
+    events_->Add(0, std::move(last));
   }
-  events_ += "data: [DONE]\n\n";
+  events_->AddLast("[DONE]");
   SendEvents();
   reply_->End();
 }
@@ -130,26 +127,17 @@ void Answer::Fail(const ApiError& error) {
   over_ = true;
   CancelAll();
   if (!stream_begun_) return reply_->Send(ErrorResponse(error));
-  events_ += "data: " + DumpJson(ErrorJson(error)) + "\n\n";
+  events_->AddLast(DumpJson(ErrorJson(error)));
   SendEvents();
   reply_->End();
 }
 
-void Answer::AddEvents(size_t choice, std::vector<Json> chunks) {
-  for (Json& chunk : chunks) {
-    if (++made_[choice] <= sent_[choice]) continue;
-    sent_[choice] = made_[choice];
-    if (options_.include_usage && !chunk.contains("usage")) chunk["usage"] = nullptr;
-    if (options_.event_ids) events_ += "id: " + EventIdText(format_->id(), sent_) + "\n";
-    events_ += "data: " + DumpJson(chunk) + "\n\n";
-  }
-}
-
 void Answer::SendEvents() {
-  if (events_.empty()) return;
+  const std::string events = events_->Take();
+  if (events.empty()) return;
   if (!stream_begun_) reply_->BeginStream();
   stream_begun_ = true;
-  reply_->Write(std::exchange(events_, {}));
+  reply_->Write(events);
 }
 
 }  // namespace hunch

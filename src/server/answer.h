@@ -9,27 +9,17 @@
 #ifndef HUNCH_SERVER_ANSWER_H_
 #define HUNCH_SERVER_ANSWER_H_
 
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "server/answer_format.h"
 #include "server/api_error.h"
+#include "server/event_stream.h"
 #include "server/http.h"
 #include "session/async_llm.h"
 
 namespace hunch {
-
-struct AnswerOptions {
-  int n = 1;  // choices of each prompt
-  bool stream = false;
-  bool include_usage = false;  // in a stream
-  bool event_ids = false;      // a stream's events have ids
-  // [choices] The events that the client has of an earlier stream; empty: none.
-  std::vector<uint32_t> sent = {};
-};
 
 class Answer : public std::enable_shared_from_this<Answer> {
  public:
@@ -48,7 +38,6 @@ class Answer : public std::enable_shared_from_this<Answer> {
   void FinishAll();
   void Fail(const ApiError& error);
   void CancelAll();
-  void AddEvents(size_t choice, std::vector<Json> chunks);
   void SendEvents();
 
   AsyncLlm& llm_;
@@ -58,11 +47,10 @@ class Answer : public std::enable_shared_from_this<Answer> {
   std::vector<AsyncLlm::Ticket> tickets_;
   std::vector<ChoiceOutput> outputs_;  // [choices]
   std::vector<bool> begun_;            // [choices]: its stream's first chunk was written
-  std::vector<uint32_t> made_, sent_;  // [choices]: events made; those that the client has or gets
+  std::optional<EventStream> events_;  // from Begin on
   size_t left_ = 0;                    // choices that run
   bool stream_begun_ = false;
-  bool over_ = false;   // answered, failed, or nobody waits
-  std::string events_;  // not sent yet
+  bool over_ = false;  // answered, failed, or nobody waits
 };
 
 }  // namespace hunch

@@ -15,6 +15,15 @@
 
 namespace hunch {
 
+struct AnswerOptions {
+  int n = 1;  // choices of each prompt
+  bool stream = false;
+  bool include_usage = false;  // in a stream
+  bool event_ids = false;      // a stream's events have ids
+  // [choices] The events that the client has of an earlier stream; empty: none.
+  std::vector<uint32_t> sent = {};
+};
+
 // What every object of an answer says.
 struct AnswerHead {
   std::string id;

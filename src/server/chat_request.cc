@@ -63,8 +63,8 @@ std::optional<ApiError> ReadChatRequest(const Json& body, ChatRequest& out) {
   ReadLogprobs(fields, out);
   ReadToolFields(fields, out.tools);
   for (const std::string& stop : out.tools.Stops()) out.common.sampling.stop.push_back(stop);
-  if (out.common.sampling.structured_output != nullptr && !out.tools.AnswerStart().empty()) {
-    // A form is about the whole answer, and that would begin in the middle of a call.
+  if (out.common.sampling.structured_output != nullptr && out.tools.MustCall()) {
+    // The answer cannot be both.
     fields.Fail("tool_choice", fmt::format("'tool_choice' asks for a call and '{}' for another "
                                            "form of the answer: leave one of them out",
                                            out.common.output_field));

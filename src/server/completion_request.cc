@@ -56,9 +56,7 @@ std::optional<ApiError> ReadCompletionRequest(const Json& body, CompletionReques
   fields.Bool("echo", out.echo);
   fields.Integer("logprobs", 0, GenerationFields::kMostTopLogprobs, out.logprobs);
   out.common.sampling.logprobs = out.logprobs;
-  if (out.echo && out.logprobs >= 0) {
-    fields.Fail("logprobs", "'logprobs' of an echoed prompt are not supported: give one of them");
-  }
+  if (out.echo) out.common.sampling.prompt_logprobs = out.logprobs;
   int best_of = out.common.n;
   fields.Integer("best_of", 1, GenerationFields::kMostChoices, best_of);
   if (best_of != out.common.n) {

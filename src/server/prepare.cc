@@ -7,7 +7,6 @@
 
 #include "base/utf8.h"
 #include "server/answer_id.h"
-#include "server/chat_request.h"
 #include "server/json_body.h"
 
 namespace hunch {
@@ -50,6 +49,39 @@ std::optional<ApiError> Preparer::CheckOutput(const GenerationFields& common) co
   ApiError error = ApiErrorOf(known.error(), common.output_field);
   error.message = fmt::format("'{}': {}", common.output_field, error.message);
   return error;
+}
+
+std::optional<ApiError> Preparer::AddCallsToOutput(ChatRequest& chat) const {
+  if (auto error = CheckOutput(chat.common)) return error;
+  const ToolFields& tools = chat.tools;
+  for (size_t i = 0; i < tools.schemas.size(); ++i) {
+    if (tools.schemas[i].empty()) continue;
+    const Status known =
+        llm_.llm().CheckStructuredOutput({StructuredOutput::Kind::kJsonSchema, tools.schemas[i]});
+    if (known.ok()) continue;
+    return ApiErrorOf(known.error(), fmt::format("tools[{}].function.parameters", i));
+  }
+  Result<OutputPtr> output = tools.Output(chat.common.sampling.structured_output);
+  if (!output.ok()) return ApiErrorOf(output.error(), "tools");
+  if (*output == chat.common.sampling.structured_output) return {};
+  chat.common.sampling.structured_output = std::move(*output);
+  chat.common.output_field = "tools";
+  return CheckOutput(chat.common);
+}
+
+ToolCallOptions Preparer::ParserOptions(const ToolFields& tools, bool has_form) const {
+  ToolCallOptions options = tools.ParserOptions();
+  if (has_form) {
+    options.untagged = [](std::string_view, std::string_view) { return false; };
+  } else if (tools.strict()) {
+    options.untagged = [&llm = llm_.llm(), names = tools.names, schemas = tools.schemas](
+                           std::string_view name, std::string_view arguments) {
+      const auto at = std::find(names.begin(), names.end(), name) - names.begin();
+      const std::string& schema = schemas[static_cast<size_t>(at)];
+      return schema.empty() || llm.Obeys({StructuredOutput::Kind::kJsonSchema, schema}, arguments);
+    };
+  }
+  return options;
 }
 
 std::optional<ApiError> Preparer::NameAnswer(std::string_view prefix, const HttpRequest& request,
@@ -113,7 +145,8 @@ Prepared Preparer::Chat(const HttpRequest& request) {
   ChatRequest chat;
   if (const auto error = ReadChatRequest(*json, chat)) return ErrorResponse(*error);
   if (const auto error = CheckModelAndRoom(chat.common, 1)) return ErrorResponse(*error);
-  if (const auto error = CheckOutput(chat.common)) return ErrorResponse(*error);
+  const bool has_form = chat.common.sampling.structured_output != nullptr;
+  if (const auto error = AddCallsToOutput(chat)) return ErrorResponse(*error);
   PreparedAnswer answer;
   AnswerHead head;
   if (const auto error = NameAnswer("chatcmpl", request, *json, chat.common,
@@ -127,7 +160,9 @@ Prepared Preparer::Chat(const HttpRequest& request) {
   const Status added = AddChoices(*prompt, chat.common, head.id, head.seed, answer.requests);
   if (!added.ok()) return ErrorResponse(ApiErrorOf(added.error(), "messages"));
   std::optional<AnswerTools> calls;
-  if (tools.MayCall()) calls = AnswerTools{tools.ParserOptions(), tools.AnswerStart()};
+  if (tools.MayCall()) {
+    calls = AnswerTools{ParserOptions(tools, has_form), tools.AnswerStart()};
+  }
   answer.format =
       MakeChatFormat(std::move(head), llm_.llm().tokenizer(), chat.logprobs, std::move(calls));
   return answer;
@@ -163,7 +198,8 @@ Prepared Preparer::Completions(const HttpRequest& request) {
     const Status added = AddChoices(*prompt, common, head.id, head.seed, answer.requests);
     if (!added.ok()) return ErrorResponse(ApiErrorOf(added.error(), "prompt"));
     if (!completion.echo) continue;
-    const auto* words = std::get_if<std::string>(&text);
+    // With logprobs it is the text of the very tokens that have them, the one before all included.
+    const auto* words = completion.logprobs < 0 ? std::get_if<std::string>(&text) : nullptr;
     echoes.resize(answer.requests.size(), words ? *words : DecodeTokens(tokenizer, *prompt));
   }
   answer.format =

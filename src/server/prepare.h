@@ -12,6 +12,7 @@
 
 #include "server/answer.h"
 #include "server/api_error.h"
+#include "server/chat_request.h"
 #include "server/completion_request.h"
 #include "server/generation_fields.h"
 #include "server/http.h"
@@ -54,6 +55,11 @@ class Preparer {
   std::optional<ApiError> CheckModelAndRoom(const GenerationFields& common, size_t prompts) const;
   // What the answer must look like cannot be had.
   std::optional<ApiError> CheckOutput(const GenerationFields& common) const;
+  // Has the answer's form include the calls that it may have. The errors of that form, and of all
+  // that it is made of.
+  std::optional<ApiError> AddCallsToOutput(ChatRequest& chat) const;
+  // `has_form`: text without the tags is what the request said that it must look like.
+  ToolCallOptions ParserOptions(const ToolFields& tools, bool has_form) const;
   // Names the answer in `head`, and says in `options` how it is sent. An answer to a request that
   // resumes a stream has the name of that stream's.
   std::optional<ApiError> NameAnswer(std::string_view prefix, const HttpRequest& request,

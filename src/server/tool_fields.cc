@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/utf8.h"
+#include "session/tagged_output.h"
 
 namespace hunch {
 namespace {
@@ -30,31 +31,43 @@ const Json* Object(Fields& fields, std::string_view prefix, std::string_view nam
   return nullptr;
 }
 
-void ReadFunction(Fields& function, const std::string& prefix, const ToolFields& others,
-                  std::string& name) {
+// Of `parameters`, which may be null, as what arguments can be held to: calls have objects only.
+std::string SchemaOf(Fields& function, const std::string& prefix, const Json* parameters) {
+  if (parameters == nullptr) return R"({"type": "object", "properties": {}})";
+  if (const auto type = parameters->find("type"); type == parameters->end() || *type != "object") {
+    function.Fail("parameters", fmt::format("'{}parameters' of a strict tool must have \"type\": "
+                                            "\"object\"",
+                                            prefix));
+  }
+  return DumpJson(*parameters);
+}
+
+// One more function of `out`.
+void ReadFunction(Fields& function, const std::string& prefix, ToolFields& out) {
+  std::string name;
   function.Text("name", name);
   if (!function.error() && !IsFunctionName(name)) {
     function.Fail("name", fmt::format("'{}name' is {}: it must have 1 to {} letters, digits, _ "
                                       "and -",
                                       prefix, Quote(name), kLongestName));
   }
-  if (std::find(others.names.begin(), others.names.end(), name) != others.names.end()) {
+  if (std::find(out.names.begin(), out.names.end(), name) != out.names.end()) {
     function.Fail("name", fmt::format("'{}name': another tool is called {}", prefix, Quote(name)));
   }
   std::string description;
   function.Text("description", description);
   const Json* parameters = function.Any("parameters");
+  bool strict = false;
+  function.Bool("strict", strict);
+  std::string schema;
   if (parameters != nullptr && !parameters->is_object()) {
     function.Fail("parameters",
                   fmt::format("'{}parameters' must be an object: a JSON schema", prefix));
+  } else if (strict) {
+    schema = SchemaOf(function, prefix, parameters);
   }
-  bool strict = false;
-  function.Bool("strict", strict);
-  if (strict) {
-    function.Fail("strict", fmt::format("'{}strict': arguments are not held to their schema yet: "
-                                        "leave it out",
-                                        prefix));
-  }
+  out.names.push_back(std::move(name));
+  out.schemas.push_back(std::move(schema));
 }
 
 void ReadTool(Fields& fields, const Json& value, size_t index, ToolFields& out) {
@@ -66,15 +79,13 @@ void ReadTool(Fields& fields, const Json& value, size_t index, ToolFields& out) 
   if (type != "function") {
     tool.Fail("type", fmt::format("'{}.type' must be \"function\"", place));
   }
-  std::string name;
   if (const Json* function = Object(tool, place + ".", "function")) {
     const std::string prefix = place + ".function.";
     Fields inner(*function, prefix);
-    ReadFunction(inner, prefix, out, name);
+    ReadFunction(inner, prefix, out);
     if (const auto& error = inner.Finish()) return fields.Fail(error->param, error->message);
   }
   if (const auto& error = tool.Finish()) return fields.Fail(error->param, error->message);
-  out.names.push_back(std::move(name));
   out.tools.push_back(value);
   out.tools.back()["function"].erase("strict");  // it is for the server
 }
@@ -139,13 +150,38 @@ void CheckCall(Fields& fields, const Json& value, const std::string& place) {
 
 }  // namespace
 
+bool ToolFields::strict() const {
+  return std::any_of(schemas.begin(), schemas.end(), [](const auto& s) { return !s.empty(); });
+}
+
+Result<OutputPtr> ToolFields::Output(const OutputPtr& asked) const {
+  if (!MayCall() || (asked == nullptr && !strict())) return asked;
+  // As the templates of Qwen and Hermes write a call.
+  const std::string opener(ToolCallParser::kOpener), closer(ToolCallParser::kCloser);
+  std::vector<TaggedSchema> tags;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (choice == Choice::kNamed && names[i] != named) continue;
+    tags.push_back(
+        {fmt::format("{}\n{{\"name\": \"{}\", \"arguments\": ", opener, names[i]),
+         schemas[i].empty() ? R"({"type": "object", "additionalProperties": true})" : schemas[i],
+         "}\n" + closer});
+  }
+  const TagUse use = !MustCall()  ? asked ? TagUse::kInstead : TagUse::kFree
+                     : one_call() ? TagUse::kOne
+                                  : TagUse::kOneOrMore;
+  HUNCH_ASSIGN_OR_RETURN(StructuredOutput output,
+                         TaggedOutput(tags, opener, use, asked ? *asked : StructuredOutput()));
+  return std::make_shared<const StructuredOutput>(std::move(output));
+}
+
 ToolCallOptions ToolFields::ParserOptions() const {
   ToolCallOptions options = {.names = names};
-  if (!Stops().empty()) options.most_calls = 1;
+  if (one_call()) options.most_calls = 1;
   return options;
 }
 
 std::string ToolFields::AnswerStart() const {
+  if (strict()) return "";
   // As the templates of Qwen and Hermes write a call, and up to the name: behind the tag alone
   // Qwen2.5-Coder ends its turn. The space before the arguments is left to the model, whose tokens
   // hold it together with what follows.
@@ -161,7 +197,8 @@ std::string ToolFields::AnswerStart() const {
 }
 
 std::vector<std::string> ToolFields::Stops() const {
-  if (!MayCall() || (parallel && choice != Choice::kNamed)) return {};
+  // Output ends the answer where it is the call, and knows a string of the arguments from the end.
+  if (!one_call() || (strict() && MustCall())) return {};
   return {std::string(ToolCallParser::kCloser)};
 }
 

@@ -3,13 +3,18 @@
 #ifndef HUNCH_SERVER_TOOL_FIELDS_H_
 #define HUNCH_SERVER_TOOL_FIELDS_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "chat/tool_call_parser.h"
+#include "hunch/structured_output.h"
 #include "server/fields.h"
 
 namespace hunch {
+
+using OutputPtr = std::shared_ptr<const StructuredOutput>;
 
 struct ToolFields {
   static constexpr size_t kMostTools = 128;  // OpenAI's
@@ -18,15 +23,23 @@ struct ToolFields {
 
   Json tools;                      // for the template; null: none
   std::vector<std::string> names;  // theirs
+  // [names] JSON schemas that the arguments are held to; "": none, since the tool is not strict.
+  std::vector<std::string> schemas;
   Choice choice = Choice::kAuto;
   std::string named;  // by kNamed
   bool parallel = true;
 
   bool MayCall() const { return !names.empty() && choice != Choice::kNone; }
+  bool MustCall() const { return choice == Choice::kRequired || choice == Choice::kNamed; }
+  bool one_call() const { return MayCall() && (!parallel || choice == Choice::kNamed); }
+  bool strict() const;  // a tool is
   ToolCallOptions ParserOptions() const;
-  // What the answer is made to begin with, so that it is a call: "" unless one must come. The seam
-  // for a grammar, which could do the same and hold the arguments to their schema as well.
+  // What the answer is made to begin with, so that it is a call: "" unless one must come, or where
+  // Output sees to it.
   std::string AnswerStart() const;
+  // What the answer must look like: as `asked` says (null: any text), or calls whose arguments are
+  // held to their schemas. Errors: those of TaggedOutput.
+  Result<OutputPtr> Output(const OutputPtr& asked) const;
   // What ends the answer beside the request's own stops: the first call's end, if one is enough.
   std::vector<std::string> Stops() const;
 };

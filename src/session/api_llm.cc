@@ -80,6 +80,11 @@ RequestOutput OuterOutput(Asked& asked, const Tokenizer& tokenizer) {
   RequestOutput output;
   output.prompt = std::move(asked.prompt);
   output.prompt_token_ids = std::move(asked.tokens);
+  if (inner.prompt_logprobs) {
+    for (const TokenChoice& choice : *inner.prompt_logprobs) {
+      output.prompt_logprobs.push_back(OuterLogprobs(choice, tokenizer));
+    }
+  }
   output.num_cached_tokens = inner.cached_tokens;
   output.outputs.push_back(std::move(completion));
   output.metrics = {.prefill_seconds = inner.timings.prefill,

@@ -200,7 +200,8 @@ void AsyncLlm::Begin(const std::shared_ptr<Job>& job) {
   OnText on_text;
   if (job->own.on_text) {
     on_text = [job = job.get()](const TextDelta& delta) {
-      if (!delta.text.empty() || delta.choice || delta.step) job->fresh.push_back(delta);
+      const bool says = !delta.text.empty() || delta.choice || delta.step || delta.prompt_logprobs;
+      if (says) job->fresh.push_back(delta);
       return true;
     };
   }

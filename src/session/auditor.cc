@@ -15,7 +15,7 @@ std::unique_ptr<TextRequest> Auditor::Draw(const TextRequest& request) {
   auto copy = std::make_unique<TextRequest>(request);
   copy->speculation = SpeculativeConfig();
   copy->background = true;
-  copy->params.logprobs = -1;
+  copy->params.logprobs = copy->params.prompt_logprobs = -1;
   return copy;
 }
 

@@ -45,6 +45,7 @@ class LoadedLlm : public Llm {
   bool Step() override { return requests_->Step(); }
   void Cancel(RequestId id) override { requests_->Cancel(id); }
   Status CheckStructuredOutput(const StructuredOutput& wanted) const override;
+  bool Obeys(const StructuredOutput& wanted, std::string_view text) const override;
   Status Check(const TextRequest& request) const override;
   Result<std::unique_ptr<PreparedSwap>> PrepareSwap(const SpeculativeConfig& config) override;
   void Swap(std::unique_ptr<PreparedSwap> swap) override;
@@ -238,6 +239,11 @@ Status LoadedLlm::CheckStructuredOutput(const StructuredOutput& wanted) const {
   const auto grammar = grammars_->Compile(wanted);
   if (!grammar.ok()) return grammar.error();
   return Ok{};
+}
+
+bool LoadedLlm::Obeys(const StructuredOutput& wanted, std::string_view text) const {
+  const auto grammar = grammars_->Compile(wanted);
+  return grammar.ok() && hunch::Obeys(**grammar, tokenizer_->Encode(text, /*parse_special=*/false));
 }
 
 Status LoadedLlm::Check(const TextRequest& request) const {

@@ -170,11 +170,15 @@ struct TextRequest {
   std::string id = {};           // names it in logs
 };
 
+// [prompt tokens]; null unless prompt_logprobs were asked for.
+using PromptChoices = std::shared_ptr<const std::vector<TokenChoice>>;
+
 struct RequestOutput {
   std::string text;
   std::vector<TokenId> token_ids;     // includes the end token or the tokens of a stop string
   std::vector<TokenChoice> logprobs;  // one per token when asked for
   std::vector<bool> guessed;          // per token: it was an accepted guess
+  PromptChoices prompt_logprobs;
   int64_t prompt_tokens = 0;
   int64_t cached_tokens = 0;  // of them, found in the KV cache
   FinishReason finish_reason = FinishReason::kNone;
@@ -205,6 +209,7 @@ struct TextDelta {
   // token and unless trace_steps.
   std::shared_ptr<const StepTrace> step = {};
   int place = 0;
+  PromptChoices prompt_logprobs = {};  // with the first delta only
 };
 // Called as text becomes certain. Returning false cancels the request.
 using OnText = std::function<bool(const TextDelta&)>;
@@ -260,6 +265,8 @@ class Llm {
   // Whether this can be asked for; the reason why not. Reading it may take a second, after which it
   // is known, to Start too. Any thread.
   virtual Status CheckStructuredOutput(const StructuredOutput& wanted) const = 0;
+  // Whether a text is as `wanted` says; no text is where that cannot be had. Any thread.
+  virtual bool Obeys(const StructuredOutput& wanted, std::string_view text) const = 0;
   // The errors that Start would give for the request itself. Any thread.
   virtual Status Check(const TextRequest& request) const = 0;
 

@@ -104,6 +104,11 @@ Result<RequestId> RequestSet::Add(TextRequest request, const DraftParts& parts, 
   if (request.trace_steps) {
     submitted.watch = [text = &running->text](const StepView& view) { text->OnStep(view); };
   }
+  if (submitted.params.prompt_logprobs >= 0) {
+    submitted.prompt_watch = [text = &running->text](std::vector<TokenChoice> choices) {
+      text->OnPrompt(std::move(choices));
+    };
+  }
   HUNCH_ASSIGN_OR_RETURN(running->id, engine_.Submit(std::move(submitted)));
   running_.push_back(std::move(running));
   return running_.back()->id;

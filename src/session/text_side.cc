@@ -26,6 +26,7 @@ FilterAnswer TextSide::OnToken(const CommittedToken& token) {
   if (is_text && params_.logprobs >= 0) delta.choice = token.choice;
   delta.step = step_;
   delta.place = place_++;
+  delta.prompt_logprobs = std::exchange(untold_prompt_, nullptr);
   if (on_text_ && !on_text_(delta)) return FilterAnswer::kCancel;
   return stopped_ ? FilterAnswer::kStop : FilterAnswer::kGoOn;
 }
@@ -47,12 +48,14 @@ void TextSide::OnStep(const StepView& view) {
 
 void TextSide::Finish(RequestOutput& output) {
   if (!stopped_) matcher_.Push(decoder_.Flush(), /*check=*/false);
-  const std::string rest = matcher_.TakeRest();
-  if (on_text_ && !rest.empty()) on_text_({rest, false});
+  TextDelta rest = {matcher_.TakeRest(), false};
+  rest.prompt_logprobs = std::exchange(untold_prompt_, nullptr);
+  if (on_text_ && (!rest.text.empty() || rest.prompt_logprobs)) on_text_(rest);
   const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
   output.text = matcher_.text();
   output.token_ids = std::move(tokens_);
   output.logprobs = std::move(logprobs_);
+  output.prompt_logprobs = std::move(prompt_);
   output.guessed = std::move(guessed_);
   output.timings.prefill = seconds(first_ - start_);
   output.timings.decode = seconds(last_ - first_);

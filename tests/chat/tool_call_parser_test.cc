@@ -99,6 +99,22 @@ TEST(ToolCallParser, TagsInStringsAreText) {
          {{kName, 0, "f"}, {kArguments, 0, R"({"a": "</tool_call> <tool_call>{"})"}});
 }
 
+TEST(ToolCallParser, ACallWithoutTheTagsMayHaveToBeMore) {
+  const ToolCallOptions options = {
+      .names = {"f"}, .untagged = [](std::string_view name, std::string_view arguments) {
+        return name == "f" && arguments == R"({"a": 1})";
+      }};
+  const std::string good = R"({"name": "f", "arguments": {"a": 1}})";
+  const std::string bad = R"({"name": "f", "arguments": {"a": 2}})";
+  const Pieces call = {{kName, 0, "f"}, {kArguments, 0, R"({"a": 1})"}};
+  Expect(good, call, false, options);
+  Expect("```json\n" + good + "\n```", call, false, options);
+  Expect(bad, {{kContent, 0, bad}}, false, options);
+  Expect("```\n" + bad + "\n```", {{kContent, 0, "```\n" + bad + "\n```"}}, false, options);
+  Expect("<tool_call>" + bad + "</tool_call>", {{kName, 0, "f"}, {kArguments, 0, R"({"a": 2})"}},
+         false, options);
+}
+
 TEST(ToolCallParser, TakesWhatModelsDo) {
   const Pieces call = {{kName, 0, "f"}, {kArguments, 0, R"({"a": 1})"}};
   for (

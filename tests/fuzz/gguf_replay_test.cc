@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
@@ -23,17 +22,6 @@ void RunTarget(const std::string& input) {
   // A copy of just that size, so that a sanitizer sees the first byte too many.
   const std::vector<uint8_t> bytes(input.begin(), input.end());
   EXPECT_EQ(FuzzGguf(bytes.data(), bytes.size()), 0);
-}
-
-std::vector<std::string> ReadCorpus() {
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(GoldenPath("../fuzz/corpus/gguf"))) {
-    paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());  // the folder's own order is not fixed
-  std::vector<std::string> corpus;
-  for (const auto& path : paths) corpus.push_back(ReadFile(path));
-  return corpus;
 }
 
 // One to four small damages: a byte, a 4- or 8-byte number that tends to matter, a cut, a copied or
@@ -72,13 +60,13 @@ std::string Mutate(std::string input, std::mt19937* random) {
 }
 
 TEST(GgufFuzz, ReplaysTheCorpus) {
-  const std::vector<std::string> corpus = ReadCorpus();
+  const std::vector<std::string> corpus = ReadFuzzCorpus("gguf");
   ASSERT_GE(corpus.size(), 5u);
   for (const std::string& input : corpus) RunTarget(input);
 }
 
 TEST(GgufFuzz, MutationsOfTheCorpus) {
-  std::vector<std::string> corpus = ReadCorpus();
+  std::vector<std::string> corpus = ReadFuzzCorpus("gguf");
   corpus.push_back(GgufBuilder::Small().Build());
   std::mt19937 random(12345);
   for (int round = 0; round < 20000; ++round) {

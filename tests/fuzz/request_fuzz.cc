@@ -27,10 +27,12 @@ void CheckRanges(const hunch::GenerationFields& common) {
   HUNCH_CHECK(common.n >= 1 && common.n <= hunch::GenerationFields::kMostChoices) << common.n;
 }
 
-void CheckTools(const hunch::ToolFields& tools) {
+void CheckTools(const hunch::ToolFields& tools, const hunch::OutputPtr& asked) {
   HUNCH_CHECK(tools.tools.is_null() || tools.tools.size() == tools.names.size());
   HUNCH_CHECK(tools.MayCall() || tools.AnswerStart().empty());
   HUNCH_CHECK(tools.ParserOptions().most_calls > 0);
+  const auto output = tools.Output(asked);
+  HUNCH_CHECK(output.ok() || !output.error().message.empty());
 }
 
 }  // namespace
@@ -46,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto chat_error = hunch::ReadChatRequest(*body, chat);
   CheckError(chat_error);
   if (!chat_error) CheckRanges(chat.common);
-  if (!chat_error) CheckTools(chat.tools);
+  if (!chat_error) CheckTools(chat.tools, chat.common.sampling.structured_output);
   hunch::CompletionRequest completion;
   const auto completion_error = hunch::ReadCompletionRequest(*body, completion);
   CheckError(completion_error);

@@ -1,6 +1,5 @@
 // Fuzz target: any bytes as what a model says to tools. The calls found do not depend on how the
-// text was cut, nothing of a text without calls is lost, and whatever may be resumed by an event's
-// id has that id.
+// text was cut, and nothing of a text without calls is lost.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,7 +9,6 @@
 #include "base/check.h"
 #include "chat/object_scanner.h"
 #include "chat/tool_call_parser.h"
-#include "server/answer_id.h"
 
 namespace {
 
@@ -74,10 +72,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   HUNCH_CHECK(names <= options.most_calls);
   HUNCH_CHECK(names > 0 || content == text);
   (void)hunch::IsJsonObject(text);
-
-  if (const auto id = hunch::ParseEventId("cmpl", text)) {
-    const std::string again = hunch::EventIdText(hunch::AnswerIdText("cmpl", id->answer), id->sent);
-    HUNCH_CHECK(hunch::ParseEventId("cmpl", again) == id) << again;
-  }
   return 0;
 }

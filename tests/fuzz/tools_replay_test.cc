@@ -23,7 +23,6 @@ const std::vector<std::string> kSeeds = {
     R"({"name": "f", "arguments": "{\"a\": \"\\u00e9\"}"} {"name": "g"})",
     R"(<tool_call>{"name": "f", "arguments": {"a": 'b'}}</tool_call><tool_call>{"x": 1)",
     "```json\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n```\n```\n{\"name\": \"g\"}\n```",
-    "cmpl-65432100fedcba9876543210deadbeef00000007-3.0.12",
 };
 
 const std::vector<std::string> kPieces = {

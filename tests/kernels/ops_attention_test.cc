@@ -341,9 +341,9 @@ TEST(AttentionTest, TreePathEqualsTheSameSequenceLaidOutContiguously) {
       const Tree tree(prefix, nodes, random);
       const std::vector<float> q = Queries(shape, nodes, prefix);
       std::vector<std::vector<float>> straight;
+      Sequence moved(shape, prefix, nodes, 16);  // the same prefix, and one path after another
       for (int i = 0; i < nodes; ++i) {
         const int depth = static_cast<int>(tree.path[i].size());
-        Sequence moved(shape, prefix, depth, 16);  // the same prefix
         for (int j = 0; j < depth; ++j) {
           moved.Put(prefix + j, sequence.KeyRow(tree.path[i][j]),
                     sequence.ValueRow(tree.path[i][j]));

@@ -74,6 +74,8 @@ TEST(SamplingParamsTest, RefusesCountsOutOfRange) {
   });
   ExpectRefused("logprobs", [](SamplingParams& p) { p.logprobs = -2; });
   ExpectRefused("logprobs", [](SamplingParams& p) { p.logprobs = kVocab + 1; });
+  ExpectRefused("prompt_logprobs", [](SamplingParams& p) { p.prompt_logprobs = -2; });
+  ExpectRefused("prompt_logprobs", [](SamplingParams& p) { p.prompt_logprobs = kVocab + 1; });
   for (const int top_k : {-1, 0, 1, std::numeric_limits<int>::max()}) {
     EXPECT_TRUE(Validate([&](SamplingParams& p) { p.top_k = top_k; }).ok());
   }

@@ -52,6 +52,8 @@ TEST_F(ApiResumeTest, GoesOnAfterAnyEvent) {
   // The seed was drawn, and is in the id.
   ExpectResumes(Body(R"(, "stream_options": {"include_usage": true}, "logprobs": true)"));
   ExpectResumes(R"({"prompt": "ab", "stream": true, "echo": true})", "/v1/completions");
+  ExpectResumes(R"({"prompt": "ab", "stream": true, "echo": true, "logprobs": 1})",
+                "/v1/completions");
   EXPECT_EQ(calls_.back().params.seed, calls_[calls_.size() - 2].params.seed);
 }
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "support/api_fixture.h"
 
 namespace hunch {
@@ -148,6 +150,43 @@ TEST_F(ApiTest, CompletionLogprobsCountCharacters) {
   EXPECT_EQ(logprobs["text_offset"][1], 1);
   EXPECT_EQ(logprobs["top_logprobs"][0]["a"], -0.5);
   EXPECT_EQ(logprobs["top_logprobs"][0].size(), 2u);
+}
+
+TEST_F(ApiTest, AnEchoWithLogprobsHasThePromptsToo) {
+  const std::string body = R"({"prompt": ["a\u00e9<end>", "x"], "echo": true, "logprobs": 1,
+                               "max_tokens": 2)";
+  const Json choices = Post("/v1/completions", body + "}")->json()["choices"];
+  EXPECT_EQ(calls_[0].params.prompt_logprobs, 1);
+  EXPECT_EQ(choices[0]["text"], "a\u00e9<end>on");
+  EXPECT_EQ(choices[0]["logprobs"], Json::parse(R"({
+      "text_offset": [0, 1, 1, 2, 7, 8],
+      "token_logprobs": [null, -0.25, -0.25, -0.25, -0.5, -0.5],
+      "tokens": ["a", "\ufffd", "\ufffd", "<end>", "o", "n"],
+      "top_logprobs": [null, {"\ufffd": -0.25}, {"\ufffd": -0.25},
+                       {"\ufffd": -1.0, "<end>": -0.25}, {"\ufffd": -1.0, "o": -0.5},
+                       {"\ufffd": -1.0, "n": -0.5}]})"));
+  // A stream has the same, the prompt's at once.
+  std::array<Json, 2> joined;
+  std::array<int, 2> events = {};
+  for (const Json& event : Post("/v1/completions", body + R"(, "stream": true})")->Events()) {
+    const Json& choice = event["choices"][0];
+    Json& own = joined[choice["index"].get<size_t>()];
+    ++events[choice["index"].get<size_t>()];
+    if (own.is_null()) {
+      own = choice;
+      continue;
+    }
+    own["text"] = own["text"].get<std::string>() + choice["text"].get<std::string>();
+    if (choice["logprobs"].is_null()) continue;
+    for (const auto& [name, list] : choice["logprobs"].items()) {
+      for (const Json& entry : list) own["logprobs"][name].push_back(entry);
+    }
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(joined[i]["text"], choices[i]["text"]);
+    EXPECT_EQ(joined[i]["logprobs"], choices[i]["logprobs"]);
+    EXPECT_EQ(events[i], 4);  // the prompt, two tokens, the end
+  }
 }
 
 TEST_F(ApiTest, ARequestSaysHowToGuess) {

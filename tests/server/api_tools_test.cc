@@ -122,6 +122,56 @@ TEST_F(ApiToolsTest, ACallThatMustComeIsBegunForTheModel) {
   EXPECT_EQ(joined.calls[0]["function"], whole["message"]["tool_calls"][0]["function"]);
 }
 
+TEST_F(ApiToolsTest, StrictToolsHoldTheModelToTheirSchemas) {
+  const std::string strict = R"("tools": [{"type": "function", "function": {"name": "weather",
+      "strict": true, "parameters": {"type": "object", "properties": {"city": {"type": "string"}},
+      "required": ["city"]}}}])";
+  // Without the tags nothing holds the arguments to anything, so it must be seen afterwards.
+  for (const auto& [arguments, is_call] :
+       {std::pair{R"({"city": "Rome"})", true}, std::pair{R"({"town": "Rome"})", false}}) {
+    script_.answers["tools: weather\nuser: Hi\n"] =
+        std::string("```json\n{\"name\": \"weather\", \"arguments\": ") + arguments + "}\n```";
+    api_.reset();
+    llm_.reset();
+    const Json choice = Chat(strict)->json()["choices"][0];
+    EXPECT_EQ(choice["finish_reason"], is_call ? "tool_calls" : "stop") << arguments;
+    EXPECT_EQ(Join(Chat(strict + R"(, "stream": true)")->Events()).finish_reason,
+              is_call ? "tool_calls" : "stop");
+  }
+  ASSERT_NE(calls_[0].params.structured_output, nullptr);
+  EXPECT_EQ(calls_[0].params.structured_output->kind, StructuredOutput::Kind::kStructuralTag);
+  // No call is begun for the model, which cannot but make one.
+  Chat(strict + R"(, "tool_choice": "required")");
+  EXPECT_EQ(calls_.back().prompt, "tools: weather\nuser: Hi\n");
+}
+
+TEST_F(ApiToolsTest, AnAnswerMayHaveAFormOrCalls) {
+  const std::string form = R"("response_format": {"type": "json_object"})";
+  script_.answer = R"({"name": "time", "arguments": {}})";
+  const Json text = Ask(form)->json()["choices"][0];
+  EXPECT_EQ(text["message"]["content"], script_.answer) << "the form is not taken for a call";
+  EXPECT_EQ(text["finish_reason"], "stop");
+  EXPECT_EQ(calls_[0].params.structured_output->kind, StructuredOutput::Kind::kStructuralTag);
+  api_.reset();
+  llm_.reset();
+  script_.answer = "<tool_call>\n" + script_.answer + "\n</tool_call>";
+  EXPECT_EQ(Ask(form)->json()["choices"][0]["finish_reason"], "tool_calls");
+}
+
+TEST_F(ApiToolsTest, ASchemaThatCannotBeHadIsNamed) {
+  const auto strict = [](const std::string& schema) {
+    return R"("tools": [{"type": "function", "function": {"name": "time"}}, {"type": "function",
+              "function": {"name": "f", "strict": true, "parameters": )" +
+           schema + "}}]";
+  };
+  ExpectError(*Chat(strict(R"({"type": "object", "properties": {"a": {"type": "nonsense"}}})")),
+              400, "tools[1].function.parameters", nullptr);
+  ExpectError(*Chat(strict(R"({"type": "object", "properties": {"a": {"enum": [")" +
+                           std::string(70'000, 'x') + R"("]}}})")),
+              400, "tools[1].function.parameters", nullptr);
+  EXPECT_TRUE(calls_.empty());
+}
+
 TEST_F(ApiToolsTest, ACallThatIsCutIsNone) {
   script_.answer = "<tool_call>{\"name\": \"weather\", \"arguments\": {\"city\": \"Paris\"}}";
   const Json cut = Ask(R"("max_tokens": 60)")->json()["choices"][0];

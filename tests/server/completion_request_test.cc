@@ -39,6 +39,10 @@ TEST(CompletionRequest, ReadsItsOwnFields) {
   EXPECT_TRUE(request.echo);
   EXPECT_EQ(request.logprobs, -1);
   EXPECT_EQ(Good(R"({"prompt": "a", "logprobs": 3})").common.sampling.logprobs, 3);
+  EXPECT_EQ(Good(R"({"prompt": "a", "logprobs": 3})").common.sampling.prompt_logprobs, -1);
+  EXPECT_EQ(request.common.sampling.prompt_logprobs, -1);
+  EXPECT_EQ(Good(R"({"prompt": "a", "logprobs": 3, "echo": true})").common.sampling.prompt_logprobs,
+            3);
 }
 
 struct Wrong {
@@ -54,7 +58,6 @@ TEST(CompletionRequest, WhateverIsWrongIsNamed) {
       {R"({"prompt": ["a", 1.5]})", "prompt", "must be a string"},
       {R"({"prompt": [-1]})", "prompt", "must be a string"},
       {R"({"prompt": "a", "logprobs": 21})", "logprobs", "0 to 20"},
-      {R"({"prompt": "a", "logprobs": 1, "echo": true})", "logprobs", "echoed"},
       {R"({"prompt": "a", "best_of": 3})", "best_of", "not supported"},
       {R"({"prompt": "a", "suffix": "end"})", "suffix", "not supported"},
       {R"({"prompt": "a", "messages": []})", "messages", "unknown field"},

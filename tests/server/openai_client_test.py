@@ -203,6 +203,31 @@ class OpenAiClientTest(ServedTest):
         self.assertEqual("".join(legacy.logprobs.tokens), legacy.text)
         self.assertEqual(legacy.logprobs.text_offset[1], len(legacy.logprobs.tokens[0]))
 
+    def test_an_echoed_prompt_has_logprobs(self):
+        asked = {"model": "smollm2", "max_tokens": 12, "logprobs": 2, "temperature": 0}
+        prompt = ("Once upon a time there was a river. " * 8).strip()
+        # Not strictly: the client's types want a number where OpenAI sends null, for the first token.
+        lenient = self.server.client(strict=False).completions
+        alone = self.client.completions.create(**asked, prompt=prompt).choices[0]
+        whole = lenient.create(**asked, prompt=prompt, echo=True).choices[0]
+        self.assertEqual(whole.text, prompt + alone.text)
+        own = whole.logprobs
+        self.assertEqual("".join(own.tokens), whole.text)
+        self.assertEqual([whole.text[at:at + len(token)] for at, token in zip(own.text_offset, own.tokens)], own.tokens)
+        self.assertEqual((own.token_logprobs[0], own.top_logprobs[0]), (None, None))
+        begun = len(own.tokens) - len(alone.logprobs.tokens)
+        self.assertEqual(own.token_logprobs[begun:], alone.logprobs.token_logprobs)
+        self.assertTrue(all(logprob <= 0 for logprob in own.token_logprobs[1:]))
+        # What the model said is scored as it was when it said it.
+        scored = lenient.create(**asked, prompt=whole.text, echo=True).choices[0].logprobs
+        self.assertEqual(scored.token_logprobs[:len(own.tokens)], own.token_logprobs)
+        self.assertEqual(scored.top_logprobs[:len(own.tokens)], own.top_logprobs)
+        chunks = list(lenient.create(**asked, prompt=prompt, echo=True, stream=True))
+        self.assertEqual("".join(chunk.choices[0].text for chunk in chunks), whole.text)
+        streamed = [chunk.choices[0].logprobs for chunk in chunks if chunk.choices[0].logprobs]
+        for name in ["tokens", "token_logprobs", "text_offset", "top_logprobs"]:
+            self.assertEqual([entry for part in streamed for entry in getattr(part, name)], getattr(own, name))
+
     def test_choices(self):
         several = self.chat(n=3)
         texts = [choice.message.content for choice in several.choices]

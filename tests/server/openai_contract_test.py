@@ -64,7 +64,8 @@ WRONG_IN_CHAT = [
     ({"tools": {}}, "tools"), ({"tools": [{"type": "code"}]}, "tools[0].type"), ({"tools": [{"type": "function"}]}, "tools[0].function"),
     (function("a b"), "tools[0].function.name"), (function(""), "tools[0].function.name"), (function("a" * 65), "tools[0].function.name"),
     ({"tools": [WEATHER, WEATHER]}, "tools[1].function.name"), (function("f", parameters=[]), "tools[0].function.parameters"),
-    (function("f", strict=True), "tools[0].function.strict"),
+    (function("f", strict="yes"), "tools[0].function.strict"), (function("f", strict=True, parameters={"type": "string"}), "tools[0].function.parameters"),
+    (function("f", strict=True, parameters={"type": "object", "properties": {"a": {"type": "odd"}}}), "tools[0].function.parameters"),
     ({"tool_choice": "required"}, "tool_choice"), ({"tools": [WEATHER], "tool_choice": "get_weather"}, "tool_choice"),
     ({"tools": [WEATHER], **chosen("time")}, "tool_choice.function.name"), ({"tools": [WEATHER], "parallel_tool_calls": 1}, "parallel_tool_calls"),
     ({"messages": [{"role": "tool", "content": "7"}]}, "messages[0].tool_call_id"),
@@ -77,7 +78,7 @@ WRONG_IN_COMPLETIONS = [
     ({"prompt": None}, "prompt"), ({"prompt": {"a": 1}}, "prompt"), ({"prompt": [1, "a"]}, "prompt"), ({"prompt": [-1]}, "prompt"),
     ({"prompt": ""}, "prompt"), ({"prompt": [99999999]}, "prompt"), ({"prompt": ["a"] * 65}, "prompt"), ({"prompt": "word " * 2000}, "prompt"),
     ({"suffix": "end"}, "suffix"), ({"best_of": 3}, "best_of"), ({"n": 2, "best_of": 1}, "best_of"), ({"logprobs": 21}, "logprobs"),
-    ({"logprobs": True}, "logprobs"), ({"echo": 1}, "echo"), ({"echo": True, "logprobs": 1}, "logprobs"), ({"messages": MESSAGES}, "messages"),
+    ({"logprobs": True}, "logprobs"), ({"echo": 1}, "echo"), ({"messages": MESSAGES}, "messages"),
 ]
 
 
@@ -240,6 +241,42 @@ class ToolsTest(unittest.TestCase):
                 call = answer.message.tool_calls[0]
                 self.assertEqual((call.type, call.function.name), ("function", "get_weather"))
                 self.assertIn("Paris", json.loads(call.function.arguments)["city"])
+
+    def test_strict_arguments_are_as_their_schema_says(self):
+        parameters = {"type": "object", "properties": {"city": {"enum": ["Oslo", "Rome"]}, "days": {"type": "integer"}},
+                      "required": ["city", "days"], "additionalProperties": False}
+        strict = {"max_tokens": 100, "tools": [{"type": "function", "function": {"name": "forecast", "strict": True, "parameters": parameters}}, WEATHER],
+                  "messages": [{"role": "user", "content": "Make a forecast for Paris, five days, warm and sunny!"}]}
+        for choice in ["required", chosen("forecast")["tool_choice"], "auto"]:
+            for more in [{}, {"parallel_tool_calls": False, "temperature": 1}, {"extra_body": {"speculation": {"enabled": False}}}]:
+                with self.subTest(choice=choice, more=more):
+                    answer = self.ask(tool_choice=choice, **strict, **more)
+                    calls = answer.message.tool_calls or [] if answer.finish_reason == "tool_calls" else []
+                    if choice != "auto":
+                        self.assertEqual(answer.finish_reason, "tool_calls")
+                        self.assertGreater(len(calls), 0)
+                    for call in calls:
+                        if call.function.name == "forecast":
+                            arguments = json.loads(call.function.arguments)
+                            self.assertEqual(set(arguments), {"city", "days"})
+                            self.assertIn(arguments["city"], ["Oslo", "Rome"])
+                            self.assertIsInstance(arguments["days"], int)
+        plain = self.ask(tool_choice="required", **strict, extra_body={"speculation": {"enabled": False}})
+        guessed = self.ask(tool_choice="required", **strict)
+        self.assertEqual([call.function for call in plain.message.tool_calls], [call.function for call in guessed.message.tool_calls])
+
+    def test_a_form_leaves_room_for_calls(self):
+        form = {"type": "json_schema", "json_schema": {"name": "n", "schema": {
+            "type": "object", "properties": {"greeting": {"type": "string", "maxLength": 20}}, "required": ["greeting"]}}}
+        answer = self.ask(response_format=form, messages=[{"role": "user", "content": "Say hello in JSON."}])
+        if not answer.message.tool_calls:
+            self.assertEqual(set(json.loads(answer.message.content)), {"greeting"})
+        # The token that opens a call is preferred wherever it may come, which is not within these arguments.
+        opener, = self.server.call("/tokenize", {"prompt": "<tool_call>"})[1]["tokens"]
+        tool = function("get_weather", strict=True, parameters={
+            "type": "object", "properties": {"city": {"enum": ["Paris", "Rome"]}}, "required": ["city"]})
+        called = self.ask(response_format=form, **tool, logit_bias={str(opener): 30}, parallel_tool_calls=False)
+        self.assertEqual((called.finish_reason, called.message.tool_calls[0].function.name), ("tool_calls", "get_weather"))
 
     def test_the_result_goes_back(self):
         call = self.ask(tool_choice="required", parallel_tool_calls=False).message

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "support/chat_request_bodies.h"
+#include "support/fake_llm.h"
 
 namespace hunch {
 namespace {
@@ -70,6 +71,80 @@ TEST(ToolFields, AChoiceSaysHowTheAnswerBegins) {
   EXPECT_TRUE(none.tools.tools.is_null());
 }
 
+// Two strict tools and one that is not.
+const std::string kStrict = R"("tools": [
+    {"type": "function", "function": {"name": "f", "strict": true, "parameters":
+        {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}},
+    {"type": "function", "function": {"name": "g", "strict": true}},
+    {"type": "function", "function": {"name": "h", "parameters": {"type": "object"}}}])";
+
+std::string CallOf(const std::string& name, const std::string& arguments) {
+  return "<tool_call>\n{\"name\": \"" + name + "\", \"arguments\": " + arguments +
+         "}\n</tool_call>";
+}
+
+class StrictTools : public testing::Test {
+ protected:
+  // Whether a request with these fields may be answered so.
+  bool Allows(const std::string& more, const std::string& answer) {
+    const ChatRequest request = Good(kStrict + more);
+    EXPECT_EQ(request.tools.AnswerStart(), "");
+    const auto output = request.tools.Output(request.common.sampling.structured_output);
+    EXPECT_TRUE(output.ok() && *output != nullptr);
+    const auto grammar = grammars_.Compile(**output);
+    EXPECT_TRUE(grammar.ok()) << grammar.error().message;
+    return grammar.ok() && Obeys(**grammar, tokenizer_.Encode(answer, false));
+  }
+
+  ByteTokenizer tokenizer_;
+  Grammars grammars_{VocabularyOf(tokenizer_)};
+  const std::string good_ = CallOf("f", R"({"a": 1})"), bad_ = CallOf("f", R"({"a": "1"})"),
+                    empty_ = CallOf("g", "{}"), free_ = CallOf("h", R"({"b": [{}]})");
+};
+
+TEST_F(StrictTools, HoldArgumentsToTheirSchemas) {
+  for (const std::string more : {"", R"(, "tool_choice": "auto")"}) {
+    EXPECT_TRUE(Allows(more, "No call."));
+    EXPECT_TRUE(Allows(more, "I ask:\n" + good_ + "\n" + empty_ + free_ + " Done."));
+    EXPECT_FALSE(Allows(more, "I ask:\n" + bad_));
+    EXPECT_FALSE(Allows(more, CallOf("g", R"({"a": 1})")));
+    EXPECT_FALSE(Allows(more, CallOf("i", "{}")));
+  }
+  const std::string required = R"(, "tool_choice": "required")";
+  EXPECT_TRUE(Allows(required, free_ + "\n" + good_));
+  EXPECT_FALSE(Allows(required, "I ask:\n" + good_));
+  EXPECT_FALSE(Allows(required, bad_));
+  const std::string one = required + R"(, "parallel_tool_calls": false)";
+  EXPECT_TRUE(Allows(one, good_));
+  EXPECT_FALSE(Allows(one, good_ + "\n" + good_));
+  const std::string named = R"(, "tool_choice": {"type": "function", "function": {"name": "f"}})";
+  EXPECT_TRUE(Allows(named, good_));
+  EXPECT_FALSE(Allows(named, empty_));
+  EXPECT_FALSE(Allows(named, bad_));
+}
+
+TEST_F(StrictTools, ACallOrAnAnswerOfTheFormThatWasAsked) {
+  const std::string more = R"(, "response_format": {"type": "json_schema", "json_schema": {"name":
+      "n", "schema": {"type": "object", "properties": {"b": {"type": "boolean"}}, "required":
+      ["b"]}}})";
+  EXPECT_TRUE(Allows(more, R"({"b": true})"));
+  EXPECT_TRUE(Allows(more, good_ + "\n" + empty_));
+  EXPECT_FALSE(Allows(more, "No call."));
+  EXPECT_FALSE(Allows(more, R"({"b": 1})"));
+  EXPECT_FALSE(Allows(more, bad_));
+  EXPECT_FALSE(Allows(more, good_ + R"({"b": true})"));
+}
+
+TEST(ToolFields, WithoutStrictToolsOnlyAFormHoldsTheAnswer) {
+  EXPECT_EQ(*Good(kTools).tools.Output(nullptr), nullptr);
+  EXPECT_EQ(*Good(kTools + R"(, "tool_choice": "required")").tools.Output(nullptr), nullptr);
+  const auto form = std::make_shared<const StructuredOutput>(
+      StructuredOutput{StructuredOutput::Kind::kChoice, R"(["yes", "no"])"});
+  EXPECT_EQ(*Good("").tools.Output(form), form);
+  EXPECT_EQ(*Good(kStrict + R"(, "tool_choice": "none")").tools.Output(form), form);
+  EXPECT_NE(*Good(kTools).tools.Output(form), form);
+}
+
 TEST(ToolFields, OneCallIsEnoughIfTheyMayNotBeParallel) {
   const ChatRequest request = Good(kTools + R"(, "parallel_tool_calls": false, "stop": "x")");
   EXPECT_EQ(request.tools.ParserOptions().most_calls, 1);
@@ -102,8 +177,14 @@ TEST(ToolFields, WhateverIsWrongIsNamed) {
        "tools[0].function.parameters", "an object"},
       {R"("tools": [{"type": "function", "function": {"name": "f", "description": 1}}])",
        "tools[0].function.description", "a string"},
-      {R"("tools": [{"type": "function", "function": {"name": "f", "strict": true}}])",
-       "tools[0].function.strict", "not held to their schema"},
+      {R"("tools": [{"type": "function", "function": {"name": "f", "strict": 1}}])",
+       "tools[0].function.strict", "true or false"},
+      {R"("tools": [{"type": "function", "function": {"name": "f", "strict": true,
+          "parameters": {"type": "array"}}}])",
+       "tools[0].function.parameters", "\"type\": \"object\""},
+      {R"("tools": [{"type": "function", "function": {"name": "f", "strict": true,
+          "parameters": {}}}])",
+       "tools[0].function.parameters", "strict tool"},
       {R"("tools": [{"type": "function", "function": {"name": "f", "code": "x"}}])",
        "tools[0].function.code", "unknown field"},
       {R"("tools": [{"type": "function", "function": {"name": "f"}, "x": 1}])", "tools[0].x",

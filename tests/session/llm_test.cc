@@ -126,6 +126,40 @@ TEST_F(SmolLM2, SpeculationIsSwappedWhileARequestRuns) {
   EXPECT_GT(drafters[1].accepted_tokens, 10);
 }
 
+TEST_F(SmolLM2, APromptIsScoredAsItWasWhenTheModelWroteIt) {
+  SamplingParams params;
+  params.max_tokens = 30;
+  params.temperature = 0.8f;
+  params.logprobs = 2;
+  std::vector<TokenId> prompt = Chat("Count from one to thirty.");
+  const auto written = llm_->Generate(prompt, params, ngram_, nullptr);
+  ASSERT_TRUE(written.ok());
+  EXPECT_EQ(written->prompt_logprobs, nullptr);
+  const size_t begun = prompt.size();
+  prompt.insert(prompt.end(), written->token_ids.begin(), written->token_ids.end());
+  params.prompt_logprobs = 2;
+  params.max_tokens = 5;
+  int told = 0;
+  const auto scored = llm_->Generate(prompt, params, ngram_, [&](const TextDelta& delta) {
+    told += delta.prompt_logprobs != nullptr;
+    return true;
+  });
+  ASSERT_TRUE(scored.ok());
+  EXPECT_EQ(told, 1);
+  ASSERT_NE(scored->prompt_logprobs, nullptr);
+  ASSERT_EQ(scored->prompt_logprobs->size(), prompt.size());
+  for (size_t i = 0; i < written->token_ids.size(); ++i) {
+    const TokenChoice& was = written->logprobs[i];
+    const TokenChoice& is = (*scored->prompt_logprobs)[begun + i];
+    EXPECT_EQ(is.token, was.token);
+    EXPECT_EQ(is.logprob, was.logprob) << i;
+    for (size_t k = 0; k < 2; ++k) {
+      EXPECT_EQ(is.top[k].token, was.top[k].token);
+      EXPECT_EQ(is.top[k].logprob, was.top[k].logprob);
+    }
+  }
+}
+
 TEST_F(SmolLM2, AStopStringEndsTheTextBeforeIt) {
   SamplingParams params;
   params.max_tokens = 40;

@@ -5,8 +5,10 @@
 
 #include <regex>
 
+#include "chat/tool_call_parser.h"
 #include "session/json_text.h"
 #include "session/llm.h"
+#include "session/tagged_output.h"
 #include "support/models.h"
 
 namespace hunch {
@@ -112,6 +114,38 @@ TEST_F(StructuredOutputTest, TheOtherForms) {
   if (object.finish_reason == FinishReason::kStop) {
     EXPECT_TRUE(ParseJsonObject(object.text).ok()) << object.text;
   }
+}
+
+TEST_F(StructuredOutputTest, CallsAreHeldToTheirSchemas) {
+  const std::vector<TaggedSchema> tags = {
+      {"<tool_call>\n{\"name\": \"describe\", \"arguments\": ", kPerson, "}\n</tool_call>"}};
+  for (const TagUse use : {TagUse::kOne, TagUse::kOneOrMore, TagUse::kFree, TagUse::kInstead}) {
+    SamplingParams params = Params(Kind::kJsonObject, "");
+    params.structured_output =
+        std::make_shared<const StructuredOutput>(TaggedOutput(tags, "<tool_call>", use).value());
+    params.stop = {"</tool_call>"};
+    params.temperature = 0.8f;
+    params.seed = 3;
+    // So that free text has a call in it.
+    if (use == TagUse::kFree) {
+      const auto tag = llm_->tokenizer().Encode("<tool", /*parse_special=*/false);
+      for (const TokenId token : tag) params.logit_bias.push_back({token, 12.0f});
+    }
+    const RequestOutput output = Same(params);
+    SCOPED_TRACE(output.text);
+    ToolCallParser parser({.names = {"describe"}});
+    std::string arguments;
+    for (const ToolCallPiece& piece : parser.Push(output.text)) {
+      if (piece.kind == ToolCallPiece::Kind::kArguments) arguments += piece.text;
+    }
+    if (use == TagUse::kOne || use == TagUse::kOneOrMore) {
+      EXPECT_EQ(parser.calls(), 1);
+      ASSERT_EQ(output.finish_reason, FinishReason::kStop);
+    }
+    if (output.finish_reason != FinishReason::kStop || parser.calls() == 0) continue;
+    EXPECT_TRUE(llm_->Obeys({Kind::kJsonSchema, kPerson}, arguments)) << arguments;
+  }
+  EXPECT_FALSE(llm_->Obeys({Kind::kJsonSchema, kPerson}, R"({"name": "Ann", "age": "old"})"));
 }
 
 TEST_F(StructuredOutputTest, WithOtherControlsToo) {

@@ -23,17 +23,12 @@ const std::string kStop = "<tool_call>\n{\"name\": \"stop\", \"arguments\": {}}\
 
 class TaggedOutputTest : public testing::Test {
  protected:
-  bool Allows(TagUse use, const std::string& answer) {
-    const auto wanted = TaggedOutput(kTools, kTrigger, use);
+  bool Allows(TagUse use, const std::string& answer, const StructuredOutput& otherwise = {}) {
+    const auto wanted = TaggedOutput(kTools, kTrigger, use, otherwise);
     EXPECT_TRUE(wanted.ok());
     const auto grammar = grammars_.Compile(*wanted);
     EXPECT_TRUE(grammar.ok()) << grammar.error().message;
-    if (!grammar.ok()) return false;
-    const auto constraint = (*grammar)->Start();
-    for (const char c : answer) {
-      if (!constraint->Advance(static_cast<unsigned char>(c))) return false;
-    }
-    return constraint->Advance(ByteTokenizer::kEnd);
+    return grammar.ok() && Obeys(**grammar, tokenizer_.Encode(answer, false));
   }
 
   ByteTokenizer tokenizer_;
@@ -59,6 +54,35 @@ TEST_F(TaggedOutputTest, OneTagAndNothingElse) {
 TEST_F(TaggedOutputTest, AtLeastOneTag) {
   EXPECT_TRUE(Allows(TagUse::kOneOrMore, kStop + "\n" + kAdd));
   EXPECT_FALSE(Allows(TagUse::kOneOrMore, "so " + kStop));
+}
+
+TEST_F(TaggedOutputTest, TagsOrElseATextOfAnyForm) {
+  using Kind = StructuredOutput::Kind;
+  const std::vector<std::pair<StructuredOutput, std::string>> forms = {
+      {{Kind::kJsonObject, ""}, R"({"x": [1]})"},
+      {{Kind::kJsonSchema, R"({"type": "array", "items": {"type": "null"}})"}, "[null]"},
+      {{Kind::kRegex, "[0-9]{3}"}, "123"},
+      {{Kind::kChoice, R"(["yes", "no \"\\"])"}, "no \"\\"},
+      {{Kind::kGrammar, "root ::= [a-z] more\nmore ::= \"1\"+"}, "x11"},
+      {{Kind::kStructuralTag, R"({"type": "structural_tag", "format": {"type": "const_string",
+                                  "value": "ok"}})"},
+       "ok"}};
+  for (const auto& [form, text] : forms) {
+    EXPECT_TRUE(Allows(TagUse::kInstead, text, form)) << text;
+    EXPECT_TRUE(Allows(TagUse::kInstead, kStop + "\n" + kAdd, form)) << text;
+    EXPECT_FALSE(Allows(TagUse::kInstead, text + "?", form)) << text;
+    EXPECT_FALSE(Allows(TagUse::kInstead, "so " + kStop, form)) << text;
+    EXPECT_FALSE(Allows(TagUse::kInstead, "", form)) << text;
+  }
+  const auto formless =
+      TaggedOutput(kTools, kTrigger, TagUse::kInstead, {Kind::kStructuralTag, "[]"});
+  EXPECT_THAT(formless.error().message, HasSubstr("no format"));
+}
+
+TEST_F(TaggedOutputTest, WhiteSpaceInATagEnds) {
+  const std::string begin = kAdd.substr(0, kAdd.find("1"));
+  EXPECT_TRUE(Allows(TagUse::kOne, begin + std::string(40, ' ') + kAdd.substr(begin.size())));
+  EXPECT_FALSE(Allows(TagUse::kOne, begin + std::string(400, ' ') + kAdd.substr(begin.size())));
 }
 
 TEST(TaggedOutput, SaysWhatIsWrong) {

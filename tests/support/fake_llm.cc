@@ -1,53 +1,17 @@
 #include "support/fake_llm.h"
 
+#include <limits>
+
 namespace hunch {
 namespace {
 
-constexpr std::string_view kEndText = "<end>";
+TokenChoice MakeChoice(TokenId token, float logprob, int top) {
+  TokenChoice choice{token, logprob, {}};
+  for (int n = 0; n < top; ++n) choice.top.push_back({0x80 + n, -1.0f - n});
+  return choice;
+}
 
 }  // namespace
-
-ByteTokenizer::ByteTokenizer() {
-  for (int byte = 0; byte < 256; ++byte) bytes_.emplace_back(1, static_cast<char>(byte));
-  bytes_.emplace_back(kEndText);
-}
-
-std::vector<TokenId> ByteTokenizer::Encode(std::string_view text, bool parse_special) const {
-  std::vector<TokenId> ids;
-  while (!text.empty()) {
-    if (parse_special && text.starts_with(kEndText)) {
-      ids.push_back(kEnd);
-      text.remove_prefix(kEndText.size());
-    } else {
-      ids.push_back(static_cast<unsigned char>(text[0]));
-      text.remove_prefix(1);
-    }
-  }
-  return ids;
-}
-
-std::vector<TokenId> ByteTokenizer::EncodePieces(std::span<const TextPiece> pieces) const {
-  std::vector<TokenId> ids;
-  for (const TextPiece& piece : pieces) {
-    for (const TokenId id : Encode(piece.text, piece.parse_special)) ids.push_back(id);
-  }
-  return ids;
-}
-
-std::string_view ByteTokenizer::TokenBytes(TokenId token) const {
-  if (token < 0 || token >= vocab_size()) return "";
-  return bytes_[static_cast<size_t>(token)];
-}
-
-GrammarVocabulary VocabularyOf(const ByteTokenizer& tokenizer) {
-  return {.size = tokenizer.vocab_size(),
-          .bytes =
-              [&tokenizer](TokenId token) {
-                return tokenizer.IsSpecial(token) ? std::string_view()
-                                                  : tokenizer.TokenBytes(token);
-              },
-          .end_tokens = tokenizer.end_tokens()};
-}
 
 std::string FakeLlm::Text(std::span<const TokenId> tokens) const {
   std::string text;
@@ -104,6 +68,11 @@ Status FakeLlm::CheckStructuredOutput(const StructuredOutput& wanted) const {
   return Ok{};
 }
 
+bool FakeLlm::Obeys(const StructuredOutput& wanted, std::string_view text) const {
+  const auto grammar = grammars_->Compile(wanted);
+  return grammar.ok() && hunch::Obeys(**grammar, tokenizer_.Encode(text, false));
+}
+
 Status FakeLlm::Check(const TextRequest& request) const {
   if (static_cast<int>(request.prompt.size()) < script_.max_model_len) return Ok{};
   return Error{ErrorCode::kInvalidArgument, "the prompt is too long"};
@@ -122,6 +91,15 @@ FakeLlm::Answer FakeLlm::Begin(const TextRequest& request) {
     answer.tokens[fault->second] = '#';
   }
   if (script_.faulty_call == calls_->size() - 1) answer.tokens[0] = '#';
+  if (request.params.prompt_logprobs >= 0) {
+    std::vector<TokenChoice> choices;
+    for (const TokenId token : request.prompt) {
+      choices.push_back(MakeChoice(token, -0.25f, request.params.prompt_logprobs));
+    }
+    choices[0] = {request.prompt[0], std::numeric_limits<float>::quiet_NaN(), {}};
+    answer.output.prompt_logprobs =
+        std::make_shared<const std::vector<TokenChoice>>(std::move(choices));
+  }
   answer.output.prompt_tokens = static_cast<int64_t>(request.prompt.size());
   answer.output.finish_reason = FinishReason::kStop;
   answer.output.timings = {load_seconds(), 0.5, 0};
@@ -147,9 +125,9 @@ bool FakeLlm::Advance(Answer& answer) {
   TextDelta delta = {is_text ? std::string(tokenizer_.TokenBytes(token)) : "",
                      output.guessed.back()};
   output.text += delta.text;
+  if (position == 0) delta.prompt_logprobs = output.prompt_logprobs;
   if (params.logprobs >= 0) {
-    TokenChoice choice{token, -0.5f, {}};
-    for (int n = 0; n < params.logprobs; ++n) choice.top.push_back({0x80 + n, -1.0f - n});
+    const TokenChoice choice = MakeChoice(token, -0.5f, params.logprobs);
     output.logprobs.push_back(choice);
     if (is_text) delta.choice = choice;
   }

@@ -1,6 +1,5 @@
 // A model whose answers a test dictates: for what prints, counts and compares answers.
-//
-// Its tokenizer has one token per byte (0..255) and the end token 256. Not thread safe.
+// Not thread safe.
 #ifndef HUNCH_TESTS_SUPPORT_FAKE_LLM_H_
 #define HUNCH_TESTS_SUPPORT_FAKE_LLM_H_
 
@@ -13,33 +12,9 @@
 
 #include "grammar/grammars.h"
 #include "session/llm.h"
-#include "tokenizer/tokenizer.h"
+#include "support/byte_tokenizer.h"
 
 namespace hunch {
-
-class ByteTokenizer : public Tokenizer {
- public:
-  static constexpr TokenId kEnd = 256;
-
-  ByteTokenizer();
-  // "<end>" is the one special token.
-  std::vector<TokenId> Encode(std::string_view text, bool parse_special) const override;
-  std::vector<TokenId> EncodePieces(std::span<const TextPiece> pieces) const override;
-  std::string_view TokenBytes(TokenId token) const override;
-  int vocab_size() const override { return 257; }
-  bool IsSpecial(TokenId token) const override { return token == kEnd; }
-  TokenId bos() const override { return -1; }
-  bool add_bos() const override { return false; }
-  const std::vector<TokenId>& end_tokens() const override { return end_tokens_; }
-  std::string_view pre_tokenizer() const override { return "none"; }
-  std::string_view model() const override { return "bytes"; }
-
- private:
-  std::vector<std::string> bytes_;
-  std::vector<TokenId> end_tokens_ = {kEnd};
-};
-
-GrammarVocabulary VocabularyOf(const ByteTokenizer& tokenizer);
 
 struct FakeLlmScript {
   // Every answer: this text, then the end token.
@@ -95,6 +70,7 @@ class FakeLlm : public Llm {
   void Cancel(RequestId id) override;
   // As a real model with this tokenizer.
   Status CheckStructuredOutput(const StructuredOutput& wanted) const override;
+  bool Obeys(const StructuredOutput& wanted, std::string_view text) const override;
   Status Check(const TextRequest& request) const override;
   Result<std::unique_ptr<PreparedSwap>> PrepareSwap(const SpeculativeConfig& config) override;
   void Swap(std::unique_ptr<PreparedSwap> swap) override;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -64,6 +65,18 @@ std::vector<T> ReadGoldenArray(std::string_view name) {
   std::vector<T> values(bytes.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
+}
+
+// The inputs of tests/fuzz/corpus/<name>, by file name. CHECKs that there are some.
+inline std::vector<std::string> ReadFuzzCorpus(const std::string& name) {
+  std::vector<std::filesystem::path> paths;
+  const std::filesystem::directory_iterator folder(GoldenPath("../fuzz/corpus/" + name));
+  for (const auto& entry : folder) paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());  // the folder's own order is not fixed
+  std::vector<std::string> corpus;
+  for (const auto& path : paths) corpus.push_back(ReadFile(path));
+  HUNCH_CHECK(!corpus.empty()) << name;
+  return corpus;
 }
 
 // A golden file of one JSON value a line. CHECKs that there are some.
