@@ -134,7 +134,7 @@ LosslessCell::DrafterList LosslessCell::MakeDrafters(const Plan& plan, const Los
     draft_pool_ = std::make_unique<BlockPool>(subject_.kv_blocks);
     return std::make_unique<DraftModel>(
         target, *draft_pool_, subject_.vocab_size, plan.max_model_len, plan.end_tokens,
-        DraftModelOptions{.branches = branches, .expand = branches});
+        TreeDrafterOptions{.branches = branches, .expand = branches});
   };
   DrafterList drafters;
   if (drafter_ == "ngram" || drafter_ == "merged") {
