@@ -199,6 +199,11 @@ std::vector<HeadTensor> HeadTensors(const HeadConfig& c) {
   return tensors;
 }
 
+bool IsHead(const GgufFile& file) {
+  const auto architecture = file.GetStringOr(head_keys::kArchitecture, "");
+  return architecture.ok() && *architecture == head_keys::kArchitectureName;
+}
+
 void SetHeadConfig(const HeadConfig& config, GgufWriter& writer) {
   using namespace head_keys;
   HUNCH_CHECK(std::is_sorted(config.taps.begin(), config.taps.end()));

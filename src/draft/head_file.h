@@ -117,6 +117,9 @@ struct HeadTensor {
 // All of them, in the order in which a file should have them (that of use). Vectors are F32.
 std::vector<HeadTensor> HeadTensors(const HeadConfig& config);
 
+// Whether a file says that it is a head.
+bool IsHead(const GgufFile& file);
+
 // To write a head: this, then AddTensor for each of HeadTensors(config), then WriteFile. CHECKs
 // what ReadHeadConfig would refuse.
 void SetHeadConfig(const HeadConfig& config, GgufWriter& writer);
