@@ -31,9 +31,9 @@ using hunch::SamplingParams;
 // How guesses are made. It changes speed, never text, under the acceptance rule kCoupled.
 struct SpeculativeConfig {
   // "auto": what pays, as it is measured; "none": plain decoding; or drafters joined by '+' (ngram,
-  // suffix, token_recycling, lookahead, draft_model).
+  // suffix, token_recycling, lookahead, draft_model, eagle3, eagle2, eagle, medusa).
   std::string method = "auto";
-  std::string model = {};          // GGUF file of a draft model, for draft_model; auto uses it too
+  std::string model = {};          // GGUF file of a draft model or a head; auto uses it too
   int num_speculative_tokens = 0;  // guesses a step, 1 to 64; 0: as many as pay
 };
 

@@ -268,7 +268,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
   {"--repeat", "", "N", "7", "how often everything is timed, in turn; at least 5", FlagGroup::kBench, kRows,
    [](Flags& f, std::string_view v) { return ReadInt(v, 5, 10000, f.repeats); }},
 
-  {"--speculative-config", "", "JSON", "{\"method\": \"auto\"}", "how to guess ahead: \"method\" is none, auto, or drafters joined by '+' (ngram, suffix, ngram_cache, token_recycling, lookahead, draft_model); \"model\": GGUF of the draft model; \"num_speculative_tokens\": N for N guesses a step instead of as many as pay; \"policy\": goodput, fixed or threshold; see README", FlagGroup::kSpeculation, kConfigured | kServe | kBatch, SetSpeculation},
+  {"--speculative-config", "", "JSON", "{\"method\": \"auto\"}", "how to guess ahead: \"method\" is none, auto, or drafters joined by '+' (ngram, suffix, ngram_cache, token_recycling, lookahead, draft_model, eagle3, eagle2, eagle, medusa); \"model\": GGUF of the draft model, or of the head for the last four; \"num_speculative_tokens\": N for N guesses a step instead of as many as pay; \"policy\": goodput, fixed or threshold; see README", FlagGroup::kSpeculation, kConfigured | kServe | kBatch, SetSpeculation},
   {"--acceptance-warning", "", "SHARE", "0.5: but 0 with auto", "warn once when fewer of the guesses are accepted; 0: never", FlagGroup::kSpeculation, kConfigured | kServe | kBatch,
    [](Flags& f, std::string_view v) { return ReadFloat(v, {.most = 1}, f.acceptance_warning.emplace()); }},
   {"--profile", "", "FILE", "", "take what hunch tune found best with this model on this machine; --speculative-config wins over it", FlagGroup::kSpeculation, kConfigured | kServe | kBatch,

@@ -23,6 +23,7 @@ Json ModelJson(const ModelReport& model) {
   }
   return {{"path", model.path},
           {"architecture", model.architecture},
+          {"drafter", DrafterKindName(model.drafter)},
           {"name", model.name},
           {"file_bytes", model.file_bytes},
           {"parameters", model.parameters},
@@ -88,6 +89,11 @@ void PrintModel(std::string_view role, const ModelReport& model, std::ostream& o
   row("shape", fmt::format("{} layers, width {}, {} heads, {} key/value heads of {}", model.layers,
                            model.hidden, model.heads, model.kv_heads, model.head_dim));
   row("context", fmt::format("{} tokens", model.context_length));
+  if (model.drafter != DrafterKind::kDraftModel) {
+    row("guesses", fmt::format("{} of {} tokens, as {}", model.vocab_rows, model.vocab_size,
+                               DrafterKindName(model.drafter)));
+    return;
+  }
   row("tokenizer", fmt::format("{} / {}, {} tokens, {} rows", model.tokenizer_model,
                                model.pre_tokenizer, model.vocab_size, model.vocab_rows));
   row("end tokens", ends.empty() ? "none" : ends);

@@ -35,8 +35,10 @@ std::string FileName(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
-// Vocabulary and memory, from the headers alone: before minutes of measuring, not after them.
-Status CheckDraft(const Flags& flags, const std::string& draft, const Context& context) {
+// Vocabulary and memory, from the headers alone: before minutes of measuring, not after them. Gives
+// what the file guesses as.
+Result<DrafterKind> CheckDraft(const Flags& flags, const std::string& draft,
+                               const Context& context) {
   LlmOptions options = ModelOptions(flags);
   options.draft_model = draft;
   HUNCH_ASSIGN_OR_RETURN(const InspectReport report, context.inspect(options));
@@ -47,7 +49,9 @@ Status CheckDraft(const Flags& flags, const std::string& draft, const Context& c
                     draft, flags.model, report.vocabulary_difference));
   }
   const MemoryPlan& memory = report.memory;
-  if (memory.total() <= memory.available) return Ok{};
+  if (memory.total() <= memory.available) {
+    return report.draft.empty() ? DrafterKind::kDraftModel : report.draft[0].drafter;
+  }
   return Error{ErrorCode::kResourceExhausted,
                fmt::format("{} beside {} needs {:.0f} MB and {:.0f} MB are free: use a smaller "
                            "draft model or a shorter --max-model-len",
@@ -73,8 +77,8 @@ class Tune {
     }
     HUNCH_RETURN_IF_ERROR(ChooseIsa());
     for (const std::string& draft : flags_.drafts) {
-      HUNCH_RETURN_IF_ERROR(CheckDraft(flags_, draft, context_));
-      results_.drafts.push_back({.path = draft, .line = ""});
+      HUNCH_ASSIGN_OR_RETURN(const DrafterKind kind, CheckDraft(flags_, draft, context_));
+      results_.drafts.push_back({.path = draft, .kind = kind, .line = ""});
     }
     HUNCH_ASSIGN_OR_RETURN(llm_, LoadModel(flags_, "", context_));
     HUNCH_ASSIGN_OR_RETURN(
@@ -98,7 +102,8 @@ class Tune {
       if (stopped_) break;
       HUNCH_RETURN_IF_ERROR(Meet(draft, progress));
       if (stopped_) break;
-      HUNCH_RETURN_IF_ERROR(Race(DraftModelSettings(draft.path), races_after_, progress));
+      HUNCH_RETURN_IF_ERROR(
+          Race(DraftModelSettings(draft.kind, draft.path), races_after_, progress));
     }
     Conclude();
     return Ok{};
@@ -146,7 +151,7 @@ class Tune {
   // Loads a draft model and finds out what its passes cost.
   Status Meet(TuneDraft& draft, Progress& progress) {
     SpeculativeConfig config;
-    config.method = DrafterKind::kDraftModel;
+    config.method = draft.kind;
     config.model = draft.path;
     config.num_speculative_tokens = kWarmUpGuesses;
     HUNCH_RETURN_IF_ERROR(llm_->SwapSpeculation(config));
@@ -265,7 +270,9 @@ class Tune {
     const TuneSample& plain = results_.entries[0].samples.back();
     turn += plain.own.wall_seconds;
     const auto prompts = static_cast<double>(prompts_.size());
-    const double settings = static_cast<double>(DraftModelSettings("").size()) * kRaceShare + 1;
+    const double settings =
+        static_cast<double>(DraftModelSettings(DrafterKind::kDraftModel, "").size()) * kRaceShare +
+        1;
     return turn * (prompts - static_cast<double>(done)) +
            static_cast<double>(races_after_) * prompts * settings * plain.own.wall_seconds;
   }

@@ -72,11 +72,12 @@ std::vector<SpeculativeConfig> ModelFreeSettings() {
   return settings;
 }
 
-std::vector<SpeculativeConfig> DraftModelSettings(const std::string& draft_model) {
+std::vector<SpeculativeConfig> DraftModelSettings(DrafterKind kind,
+                                                  const std::string& draft_model) {
   std::vector<SpeculativeConfig> settings(1);
   settings[0].method = DraftMethod::Auto();
   settings[0].model = draft_model;
-  AddSettings(DrafterKind::kDraftModel, draft_model, settings);
+  AddSettings(kind, draft_model, settings);
   return settings;
 }
 

@@ -33,7 +33,7 @@ struct TuneEntry {
 
 // The settings that need no draft model, plain decoding first, and those of one draft model.
 std::vector<SpeculativeConfig> ModelFreeSettings();
-std::vector<SpeculativeConfig> DraftModelSettings(const std::string& draft_model);
+std::vector<SpeculativeConfig> DraftModelSettings(DrafterKind kind, const std::string& draft_model);
 
 // The first of each category, then the second of each, ...: every beginning is a fair sample.
 std::vector<BenchPrompt> InterleaveCategories(std::vector<BenchPrompt> prompts);

@@ -13,6 +13,7 @@ namespace hunch {
 
 struct TuneDraft {
   std::string path;
+  DrafterKind kind = DrafterKind::kDraftModel;
   double cost_ratio = 0;  // a pass of it over one of the target; 0: not measured
   std::string line;       // CostRatioLine
 };

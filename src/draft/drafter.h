@@ -33,6 +33,7 @@ struct Observation {
   int top_count = 0;
 };
 
+class HiddenDrafter;
 class ModelDrafter;
 
 class Drafter {
@@ -57,6 +58,8 @@ class Drafter {
   // Itself, where it runs a model of its own (draft_passes.h): that costs far more than looking
   // something up, and is shared with other sequences. Null: it looks things up.
   virtual ModelDrafter* model_drafter() { return nullptr; }
+  // Itself, where it reads the target's hidden states (hidden_drafter.h).
+  virtual HiddenDrafter* hidden_drafter() { return nullptr; }
 };
 
 }  // namespace hunch

@@ -199,8 +199,13 @@ bool Engine::Step() {
     return true;
   }
   ++totals_.steps;
+  hidden_.Begin();
+  for (const Work* work : taking_part_) {
+    if (work->sequence->speculator) hidden_.Add(*work->sequence->speculator);
+  }
+  const std::span<const HiddenTap> taps = hidden_.Taps();
   const Stopwatch watch;
-  Logits logits = target_.Forward(batch_);
+  Logits logits = target_.ForwardTapped(batch_, taps);
   const double seconds = watch.Seconds();
   const bool decoding = std::all_of(taking_part_.begin(), taking_part_.end(), [](const Work* work) {
     return work->share.logits && work->share.rows == 1;
@@ -212,6 +217,10 @@ bool Engine::Step() {
     AcceptAndCommit(*work, logits, seconds);
     logits.rows += rows * target_.vocab();
     logits.maxima += rows * LogitBlocks(target_.vocab());
+  }
+  if (!taps.empty()) HandHidden();
+  for (const Work* work : taking_part_) {
+    if (work->sequence->over()) Release(*work->sequence);
   }
   if (decoding) CountGoodput(propose_seconds + seconds);
   return true;
@@ -348,12 +357,42 @@ void Engine::AcceptAndCommit(Work& work, const Logits& pass_logits, double pass_
 
   Count(work, committed, pass_seconds);
   Learn(work, rows, committed, pass_seconds);
-  if (sequence.over()) Release(sequence);
 }
 
 void Engine::ShareKv(Active& sequence) {
   if (sequence.request.background) return;
   sequence.table.Share(sequence.tokens, sequence.request.cache_salt);
+}
+
+// Only now that all is committed: a commit filter may have swapped or cancelled any sequence.
+void Engine::HandHidden() {
+  int first_row = 0;
+  for (const Work* work : taking_part_) {
+    Active& sequence = *work->sequence;
+    if (sequence.speculator) {
+      FindCommittedRows(*work, first_row);
+      const HiddenRows rows = {sequence.tokens, work->rows.committed, committed_rows_,
+                               sequence.over()};
+      if (!rows.rows.empty()) hidden_.Hand(*sequence.speculator, rows);
+    }
+    first_row += static_cast<int>(work->rows.tokens.size());
+  }
+  hidden_.Read();
+}
+
+// committed_rows_: the rows of the pass whose next token is committed too. `first_row` is the
+// sequence's first.
+void Engine::FindCommittedRows(const Work& work, int first_row) {
+  const int unread = work.share.rows;
+  committed_rows_.clear();
+  for (int row = 0; row < unread; ++row) committed_rows_.push_back(first_row + row);
+  if (work.share.logits) {
+    for (const int32_t node : work.verdict.path) {
+      committed_rows_.push_back(first_row + unread + node);
+    }
+  }
+  const size_t followed = work.sequence->tokens.size() - 1 - work.rows.committed;
+  if (committed_rows_.size() > followed) committed_rows_.resize(followed);
 }
 
 void Engine::Accept(Work& work, const LogitsRows& rows) {

@@ -16,6 +16,7 @@
 #include "draft/drafter.h"
 #include "engine/engine_stats.h"
 #include "engine/engine_totals.h"
+#include "engine/hidden_feed.h"
 #include "engine/speculator.h"
 #include "engine/step_counter.h"
 #include "engine/step_proposer.h"
@@ -140,6 +141,8 @@ class Engine {
   Logits DescribePrompt(const Work& work, Logits logits);
   void AcceptAndCommit(Work& work, const Logits& logits, double pass_seconds);
   void ShareKv(Active& sequence);
+  void HandHidden();
+  void FindCommittedRows(const Work& work, int first_row);
   void Accept(Work& work, const LogitsRows& rows);
   void Show(const Work& work, double pass_seconds) const;
   void Count(const Work& work, size_t committed, double pass_seconds);
@@ -174,6 +177,8 @@ class Engine {
   StepCounter counter_;
   int64_t step_tokens_ = 0;   // that the step has committed
   std::vector<TokenId> top_;  // [rows of a sequence][its top_wanted]
+  HiddenFeed hidden_;
+  std::vector<int32_t> committed_rows_;  // of a sequence, as rows of the pass
 };
 
 }  // namespace hunch

@@ -22,6 +22,10 @@ bool AnyDrawn(const DraftTree& tree) {
                      [](int32_t law) { return law != DraftTree::kCertain; });
 }
 
+void AddOnce(HiddenReader* reader, std::vector<HiddenReader*>& readers) {
+  if (std::find(readers.begin(), readers.end(), reader) == readers.end()) readers.push_back(reader);
+}
+
 }  // namespace
 
 Speculator::Speculator(Budget& budget, const BudgetOptions& options, int vocab_size,
@@ -207,6 +211,37 @@ void Speculator::Learn(const Observation& step, std::span<const TokenId> new_tok
             ? "speculation goes on only where it pays"
             : "the configured number is tried all the same: without a number, only as many are as "
               "pay"));
+  }
+}
+
+void Speculator::AddReaders(std::vector<HiddenReader*>& readers) const {
+  for (size_t i = 0; i < drafters_.size(); ++i) {
+    if (HiddenAt(i) != nullptr) AddOnce(&HiddenAt(i)->reader(), readers);
+  }
+}
+
+bool Speculator::TakeHidden(const HiddenRows& rows, std::span<HiddenReader* const> tapped,
+                            std::vector<HiddenReader*>& waiting) {
+  bool taken = false;
+  for (size_t i = 0; i < drafters_.size(); ++i) {
+    HiddenDrafter* const drafter = HiddenAt(i);
+    if (drafter == nullptr) continue;
+    HiddenReader* const reader = &drafter->reader();
+    if (std::find(tapped.begin(), tapped.end(), reader) == tapped.end()) continue;
+    const Status status = Guarded([&] { return drafter->TakeHidden(rows); });
+    if (status.ok()) {
+      AddOnce(reader, waiting);
+      taken = true;
+    } else {
+      Drop(i, status.error().message);
+    }
+  }
+  return taken;
+}
+
+void Speculator::CountReading(double seconds) {
+  for (size_t i = 0; i < drafters_.size(); ++i) {
+    if (HiddenAt(i) != nullptr) stats_[i].seconds += seconds;
   }
 }
 

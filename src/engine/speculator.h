@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "draft/draft_passes.h"
+#include "draft/hidden_drafter.h"
 #include "draft/merge_trees.h"
 #include "sched/budget.h"
 #include "seq/types.h"
@@ -74,6 +75,16 @@ class Speculator {
   // pass's.
   void Learn(const Observation& step, std::span<const TokenId> new_tokens, int rows,
              double pass_seconds);
+
+  // Who reads the target's hidden states for the drafters: added to `readers`, each once.
+  void AddReaders(std::vector<HiddenReader*>& readers) const;
+  // After Learn: what was committed goes to the drafters whose readers were `tapped` in the pass;
+  // those readers are added to `waiting`, each once. False: there is none.
+  bool TakeHidden(const HiddenRows& rows, std::span<HiddenReader* const> tapped,
+                  std::vector<HiddenReader*>& waiting);
+  // Their reading took this long.
+  void CountReading(double seconds);
+
   // The sequence is over, or goes on without it.
   void Forget();
 
@@ -83,6 +94,9 @@ class Speculator {
  private:
   ModelDrafter* ModelAt(size_t i) const {
     return drafters_[i] ? drafters_[i]->model_drafter() : nullptr;
+  }
+  HiddenDrafter* HiddenAt(size_t i) const {
+    return drafters_[i] ? drafters_[i]->hidden_drafter() : nullptr;
   }
   void AskToLookUp(size_t i, DraftTree& tree);
   void TakeTree(size_t i, const ProposeLimits& limits, const Status& status, DraftTree& tree);

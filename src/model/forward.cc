@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/forward_pass.h"
 #include "model/model.h"
-#include "model/scratch.h"
 
 namespace hunch {
-namespace {
 
 bool NeedsQuantized(std::initializer_list<const PackedMatrix*> consumers) {
   for (const PackedMatrix* matrix : consumers) {
@@ -15,8 +14,6 @@ bool NeedsQuantized(std::initializer_list<const PackedMatrix*> consumers) {
   }
   return false;
 }
-
-}  // namespace
 
 Model::Model(std::shared_ptr<const GgufFile> file, ThreadPool& pool, ForwardLimits limits)
     : file_(std::move(file)), pool_(pool), limits_(limits) {}
@@ -30,115 +27,50 @@ Result<std::unique_ptr<Model>> Model::Load(std::shared_ptr<const GgufFile> file,
   HUNCH_ASSIGN_OR_RETURN(model->weights_, LoadWeights(*model->file_, model->config_,
                                                       packing == nullptr ? pool : *packing, load));
   model->kept_tokens_ = load.kept_tokens;
-  HUNCH_ASSIGN_OR_RETURN(model->scratch_, Scratch::Create(model->config_, limits, pool.size(),
-                                                          model->logit_columns()));
+  HUNCH_ASSIGN_OR_RETURN(model->scratch_, PassScratch::Create(model->config_, limits, pool.size(),
+                                                              model->logit_columns()));
   return model;
 }
 
-// One pass over one batch, phase after phase.
-class ForwardPass {
- public:
-  ForwardPass(const ModelConfig& config, const ModelWeights& weights, Model::Scratch& scratch,
-              ThreadPool& pool, std::span<const SequenceRows> sequences, ModelKv& kv,
-              std::span<const HiddenTap> taps)
-      : c_(config),
-        w_(weights),
-        s_(scratch),
-        pool_(pool),
-        sequences_(sequences),
-        kv_(kv),
-        taps_(taps) {}
-
-  void Run() {
-    PlanRows();
+void ForwardPass::Run() {
+  PlanRows();
+  EachRow(row_count(), [&](int64_t r) {
+    w_.Embed(s_.rows[r].token, s_.x + r * c_.hidden);
+    SetRope(r);
+  });
+  for (int index = 0; index < c_.layers; ++index) {
+    const LayerWeights& layer = w_.layers[index];
+    const bool quantize = NeedsQuantized({&layer.q, &layer.k, &layer.v});
     EachRow(row_count(), [&](int64_t r) {
-      w_.Embed(s_.rows[r].token, s_.x + r * c_.hidden);
-      RopeAngles(s_.rows[r].position, c_.rope_frequencies.data(), c_.rope_pairs(),
-                 s_.cos_sin + r * 2 * c_.rope_pairs());
+      if (index > 0) AddResidual(r, index - 1);
+      Norm(r, r, layer.attn_norm, quantize);
     });
-    for (int index = 0; index < c_.layers; ++index) {
-      const LayerWeights& layer = w_.layers[index];
-      const bool quantize = NeedsQuantized({&layer.q, &layer.k, &layer.v});
-      EachRow(row_count(), [&](int64_t r) {
-        if (index > 0) AddResidual(r, index - 1);
-        Norm(r, r, layer.attn_norm, quantize);
-      });
-      AttentionBlock(layer, kv_.layer(index));
-      EachRow(row_count(), [&](int64_t r) {
-        AddInPlace(s_.x + r * c_.hidden, s_.projected + r * c_.hidden, c_.hidden);
-        const bool quantize = NeedsQuantized({&layer.gate, &layer.up});
-        Norm(r, r, layer.ffn_norm, quantize);
-        s_.spiked[r] = quantize && SpillSpikes(s_.normed, r, s_.spill);
-      });
-      FeedForwardBlock(layer);
-    }
-    EachRow(row_count(), [&](int64_t r) { AddResidual(r, c_.layers - 1); });
-    ComputeLogits();
+    Layer(layer, kv_.layer(index), s_.normed);
   }
+  EachRow(row_count(), [&](int64_t r) { AddResidual(r, c_.layers - 1); });
+  ComputeLogits();
+}
 
- private:
-  int64_t row_count() const { return static_cast<int64_t>(s_.rows.size()); }
+void ForwardPass::SetRope(int64_t r) {
+  RopeAngles(s_.rows[r].position, c_.rope_frequencies.data(), c_.rope_pairs(),
+             s_.cos_sin + r * 2 * c_.rope_pairs());
+}
 
-  // fn(row) for every row, shared out; a single row is not worth a hand-off.
-  template <typename Fn>
-  void EachRow(int64_t rows, Fn&& fn) {
-    if (rows == 1) return fn(int64_t{0});
-    pool_.Run([&](int share, int shares) {
-      const Range range = Partition(rows, share, shares);
-      for (int64_t r = range.begin; r < range.end; ++r) fn(r);
-    });
-  }
-
-  void PlanRows();
-  void PlanSequence(int sequence);
-  RowView ViewOf(const SequenceRows& sequence, int row);
-
-  // normed[to] = RmsNorm(x[from]), quantised for the linear layers that follow.
-  void Norm(int64_t from, int64_t to, const std::vector<float>& weight, bool quantize) {
-    RmsNorm(s_.x + from * c_.hidden, weight.data(), c_.norm_eps, c_.hidden,
-            s_.normed.f32 + to * c_.hidden);
-    if (quantize) s_.normed.Quantize(static_cast<int>(to), 0, c_.hidden);
-  }
-
-  // The feed-forward block's output of `layer` joins the residual stream.
-  void AddResidual(int64_t r, int layer) {
+void ForwardPass::Layer(const LayerWeights& layer, const KvLayer& kv, const ActBuffer& input) {
+  AttentionBlock(layer, kv, input);
+  EachRow(row_count(), [&](int64_t r) {
     AddInPlace(s_.x + r * c_.hidden, s_.projected + r * c_.hidden, c_.hidden);
-    CopyTaps(r, layer, s_.x + r * c_.hidden);
-  }
+    const bool quantize = NeedsQuantized({&layer.gate, &layer.up});
+    Norm(r, r, layer.ffn_norm, quantize);
+    s_.spiked[r] = quantize && SpillSpikes(s_.normed, r, s_.spill);
+  });
+  FeedForwardBlock(layer);
+}
 
-  void CopyTaps(int64_t r, int layer, const float* hidden) {
-    for (const HiddenTap& tap : taps_) {
-      if (tap.layer == layer) std::copy_n(hidden, c_.hidden, tap.out + r * c_.hidden);
-    }
-  }
-
-  // y[rows][w.rows()] = acts w^T, one share of the output rows.
-  void Linear(const PackedMatrix& w, const ActBuffer& acts, int64_t rows, float* y, int share,
-              int shares) {
-    const Range groups = Partition(w.groups(), share, shares);
-    MatMul(w, acts.View(static_cast<int>(rows)), y, w.rows(), groups.begin, groups.end);
-  }
-
-  AttentionArgs ArgsOf(const AttentionTile& tile, const KvLayer& kv) const;
-  void AttentionBlock(const LayerWeights& layer, const KvLayer& kv);
-  void FinishQkv(const LayerWeights& layer, const KvLayer& kv, int64_t r);
-  void Attend(const KvLayer& kv, bool quantize);
-  bool AttendByChunks(const KvLayer& kv, bool quantize);
-  void QuantizeAttended(const AttentionTile& tile, int kv_head);
-  void FeedForwardBlock(const LayerWeights& layer);
-  void GateAndUp(const LayerWeights& layer, int share, int shares);
-  void AddSpill(const PackedMatrix& w, int64_t r, int64_t begin, int64_t end, float* y);
-  void ComputeLogits();
-  void LogitsAndMaxima(int rows, int share, int shares);
-
-  const ModelConfig& c_;
-  const ModelWeights& w_;
-  Model::Scratch& s_;
-  ThreadPool& pool_;
-  std::span<const SequenceRows> sequences_;
-  ModelKv& kv_;
-  std::span<const HiddenTap> taps_;
-};
+void ForwardPass::AddResidual(int64_t r, int layer) {
+  AddInPlace(s_.x + r * c_.hidden, s_.projected + r * c_.hidden, c_.hidden);
+  CopyTaps(r, layer, s_.x + r * c_.hidden);
+}
 
 void ForwardPass::PlanRows() {
   s_.rows.clear();
@@ -192,11 +124,12 @@ RowView ForwardPass::ViewOf(const SequenceRows& sequence, int row) {
           depth - contiguous};
 }
 
-void ForwardPass::AttentionBlock(const LayerWeights& layer, const KvLayer& kv) {
+void ForwardPass::AttentionBlock(const LayerWeights& layer, const KvLayer& kv,
+                                 const ActBuffer& input) {
   pool_.Run([&](int share, int shares) {
-    Linear(layer.q, s_.normed, row_count(), s_.q, share, shares);
-    Linear(layer.k, s_.normed, row_count(), s_.k, share, shares);
-    Linear(layer.v, s_.normed, row_count(), s_.v, share, shares);
+    Linear(layer.q, input, row_count(), s_.q, share, shares);
+    Linear(layer.k, input, row_count(), s_.k, share, shares);
+    Linear(layer.v, input, row_count(), s_.v, share, shares);
   });
   EachRow(row_count(), [&](int64_t r) { FinishQkv(layer, kv, r); });
   const bool quantize = NeedsQuantized({&layer.o});
@@ -349,7 +282,7 @@ void ForwardPass::ComputeLogits() {
   if (count == 0) return;
   // Rows that want logits move to the front: normed row i is logit row i.
   EachRow(count, [&](int64_t i) {
-    Norm(s_.logit_rows[i], i, w_.output_norm, NeedsQuantized({&w_.output}));
+    Norm(s_.logit_rows[i], i, w_.output_norm, NeedsQuantized({&output_}));
   });
   pool_.Run(
       [&](int share, int shares) { LogitsAndMaxima(static_cast<int>(count), share, shares); });
@@ -360,13 +293,13 @@ void ForwardPass::ComputeLogits() {
 void ForwardPass::LogitsAndMaxima(int rows, int share, int shares) {
   constexpr int64_t kPiece = 1024 / kLogitBlock;
   constexpr int64_t kGroupsPerBlock = kLogitBlock / kGroupRows;
-  const int64_t columns = w_.output.rows();
+  const int64_t columns = output_.rows();
   const int64_t blocks = LogitBlocks(columns);
   const Range mine = Partition(blocks, share, shares);
   for (int64_t begin = mine.begin; begin < mine.end; begin += kPiece) {
     const int64_t end = std::min(begin + kPiece, mine.end);
-    MatMul(w_.output, s_.normed.View(rows), s_.logits, columns, begin * kGroupsPerBlock,
-           std::min(end * kGroupsPerBlock, w_.output.groups()));
+    MatMul(output_, s_.normed.View(rows), s_.logits, columns, begin * kGroupsPerBlock,
+           std::min(end * kGroupsPerBlock, output_.groups()));
     const int64_t first = begin * kLogitBlock;
     const int64_t tokens = std::min(end * kLogitBlock, columns) - first;
     for (int r = 0; r < rows; ++r) {

@@ -48,6 +48,9 @@ struct SequenceRows {
   std::span<const int32_t> parents;  // [rows]: an earlier row, or -1; empty: a chain
   int logits_from = 0;               // rows from this one on get logits; tokens.size(): none
   int rows_before = 0;               // that earlier passes have written; at most logits_from
+  // Of a head (draft/head_model.h): the feature that root rows read, then what each row gives,
+  // which its children read. Other models look at tokens alone. [1 + rows][hidden]
+  float* features = nullptr;
 };
 
 // Rows of a pass that get logits.
@@ -72,6 +75,8 @@ struct ForwardLimits {
   int max_logit_rows = 65;  // rows of a pass that get logits
 };
 
+struct PassScratch;
+
 class Model {
  public:
   // `file` is kept: an embedding that is not tied is read from it. `load` is for models that only
@@ -82,6 +87,7 @@ class Model {
                                              ThreadPool* packing = nullptr);
   ~Model();
 
+  const GgufFile& file() const { return *file_; }
   const ModelConfig& config() const { return config_; }
   const ForwardLimits& limits() const { return limits_; }
   const ModelWeights& weights() const { return weights_; }
@@ -99,8 +105,6 @@ class Model {
                                int logit_columns = 0);
 
  private:
-  struct Scratch;
-  friend class ForwardPass;
   Model(std::shared_ptr<const GgufFile> file, ThreadPool& pool, ForwardLimits limits);
 
   std::shared_ptr<const GgufFile> file_;
@@ -109,7 +113,7 @@ class Model {
   ModelConfig config_;
   ModelWeights weights_;
   std::vector<TokenId> kept_tokens_;
-  std::unique_ptr<Scratch> scratch_;
+  std::unique_ptr<PassScratch> scratch_;
 };
 
 }  // namespace hunch

@@ -8,29 +8,6 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 
-// Hands out aligned pieces of one block of memory, or counts what they would take.
-class Carver {
- public:
-  explicit Carver(std::byte* base) : base_(base) {}
-  template <typename T>
-  void Take(T*& pointer, int64_t count) {
-    if (base_ != nullptr) pointer = reinterpret_cast<T*>(base_ + used_);
-    used_ += (count * sizeof(T) + kCacheLine - 1) / kCacheLine * kCacheLine;
-  }
-  void Take(ActBuffer& acts, int rows, int64_t k) {
-    acts.k = k;
-    Take(acts.f32, rows * k);
-    Take(acts.q, rows * k);
-    Take(acts.scale, rows * (k / kActBlock + 1));
-    Take(acts.sum, rows * (k / 16 + 1));
-  }
-  size_t used() const { return used_; }
-
- private:
-  std::byte* base_;
-  size_t used_ = 0;
-};
-
 size_t AttentionBytes(const ModelConfig& config) {
   AttentionArgs args = {};
   args.layer.kv_heads = config.kv_heads;
@@ -73,8 +50,8 @@ bool SpillSpikes(const ActBuffer& acts, int64_t r, ActBuffer& spill) {
   return any;
 }
 
-size_t Model::Scratch::Layout(std::byte* base, const ModelConfig& c, const ForwardLimits& limits,
-                              int threads, int logit_columns) {
+size_t PassScratch::Layout(std::byte* base, const ModelConfig& c, const ForwardLimits& limits,
+                           int threads, int logit_columns) {
   Carver carver(base);
   const int64_t rows = limits.max_rows;
   carver.Take(x, rows * c.hidden);
@@ -98,10 +75,10 @@ size_t Model::Scratch::Layout(std::byte* base, const ModelConfig& c, const Forwa
   return carver.used();
 }
 
-Result<std::unique_ptr<Model::Scratch>> Model::Scratch::Create(const ModelConfig& config,
-                                                               const ForwardLimits& limits,
-                                                               int threads, int logit_columns) {
-  auto scratch = std::make_unique<Scratch>();
+Result<std::unique_ptr<PassScratch>> PassScratch::Create(const ModelConfig& config,
+                                                         const ForwardLimits& limits, int threads,
+                                                         int logit_columns) {
+  auto scratch = std::make_unique<PassScratch>();
   const size_t bytes = scratch->Layout(nullptr, config, limits, threads, logit_columns);
   HUNCH_ASSIGN_OR_RETURN(scratch->memory, AlignedBuffer::Create(bytes));
   scratch->Layout(scratch->memory.data(), config, limits, threads, logit_columns);
@@ -117,7 +94,7 @@ Result<std::unique_ptr<Model::Scratch>> Model::Scratch::Create(const ModelConfig
 uint64_t Model::ScratchBytes(const ModelConfig& config, const ForwardLimits& limits, int threads,
                              int logit_columns) {
   const int columns = logit_columns > 0 ? logit_columns : config.vocab;
-  return Scratch().Layout(nullptr, config, limits, threads, columns);
+  return PassScratch().Layout(nullptr, config, limits, threads, columns);
 }
 
 }  // namespace hunch

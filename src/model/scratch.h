@@ -1,4 +1,5 @@
-// The buffers of a forward pass, made once at load: a pass allocates nothing. Private to model/.
+// The buffers of a forward pass, made once at load: a pass allocates nothing. For the models of
+// model/ and for heads, which are a layer of such a model (draft/head_model.h). Not thread safe.
 #ifndef HUNCH_MODEL_SCRATCH_H_
 #define HUNCH_MODEL_SCRATCH_H_
 
@@ -42,6 +43,30 @@ bool IsSpiked(const int8_t* q);
 // there is none.
 bool SpillSpikes(const ActBuffer& acts, int64_t r, ActBuffer& spill);
 
+// Hands out aligned pieces of one block of memory, or counts what they would take (base null).
+class Carver {
+ public:
+  explicit Carver(std::byte* base) : base_(base) {}
+  template <typename T>
+  void Take(T*& pointer, int64_t count) {
+    if (base_ != nullptr) pointer = reinterpret_cast<T*>(base_ + used_);
+    used_ += (count * sizeof(T) + kCacheLine - 1) / kCacheLine * kCacheLine;
+  }
+  void Take(ActBuffer& acts, int rows, int64_t k) {
+    acts.k = k;
+    Take(acts.f32, rows * k);
+    Take(acts.q, rows * k);
+    Take(acts.scale, rows * (k / kActBlock + 1));
+    Take(acts.sum, rows * (k / 16 + 1));
+  }
+  size_t used() const { return used_; }
+
+ private:
+  static constexpr size_t kCacheLine = 64;
+  std::byte* base_;
+  size_t used_ = 0;
+};
+
 // One row of a pass.
 struct RowPlan {
   TokenId token;
@@ -56,10 +81,10 @@ struct AttentionTile {
   int begin, end;
 };
 
-struct Model::Scratch {
-  static Result<std::unique_ptr<Scratch>> Create(const ModelConfig& config,
-                                                 const ForwardLimits& limits, int threads,
-                                                 int logit_columns);
+struct PassScratch {
+  static Result<std::unique_ptr<PassScratch>> Create(const ModelConfig& config,
+                                                     const ForwardLimits& limits, int threads,
+                                                     int logit_columns);
   // Lays the buffers out from `base` (null: only counts) and returns their size.
   size_t Layout(std::byte* base, const ModelConfig& config, const ForwardLimits& limits,
                 int threads, int logit_columns);

@@ -1,5 +1,5 @@
-// Matrices made smaller on their way from the file to the kernels: fewer bits, fewer rows. Private
-// to model/. Pure but for the threads it uses.
+// Matrices made smaller on their way from the file to the kernels: fewer bits, fewer rows. Pure but
+// for the threads it uses.
 #ifndef HUNCH_MODEL_SHRINK_H_
 #define HUNCH_MODEL_SHRINK_H_
 

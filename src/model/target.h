@@ -18,6 +18,11 @@ class Target {
   virtual const ForwardLimits& limits() const = 0;
   // As Model::Forward, on this target's own KV memory.
   virtual Logits Forward(std::span<const SequenceRows> sequences) = 0;
+  // The same bits, and copies of the hidden states; a target that has none leaves none.
+  virtual Logits ForwardTapped(std::span<const SequenceRows> sequences,
+                               std::span<const HiddenTap>) {
+    return Forward(sequences);
+  }
   // Copies one slot's keys and values: an accepted tree node moves to its place in the sequence.
   virtual void MoveSlot(std::span<const int32_t> blocks, int from, int to) = 0;
 };
@@ -34,7 +39,11 @@ class ModelTarget : public Target {
   int vocab() const override { return model_.config().vocab; }
   const ForwardLimits& limits() const override { return model_.limits(); }
   Logits Forward(std::span<const SequenceRows> sequences) override {
-    const Logits logits = model_.Forward(sequences, kv_);
+    return ForwardTapped(sequences, {});
+  }
+  Logits ForwardTapped(std::span<const SequenceRows> sequences,
+                       std::span<const HiddenTap> taps) override {
+    const Logits logits = model_.Forward(sequences, kv_, taps);
     return model_.kept_tokens().empty() ? logits : wide_.Widen(logits, LogitRows(sequences));
   }
   void MoveSlot(std::span<const int32_t> blocks, int from, int to) override {

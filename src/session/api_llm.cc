@@ -29,7 +29,7 @@ hunch::Result<hunch::SpeculativeConfig> InnerSpeculation(const SpeculativeConfig
   HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(inner));
   if (inner.NeedsDraftModel() && inner.model.empty()) {
     return hunch::Error{hunch::ErrorCode::kInvalidArgument,
-                        "method draft_model needs a model: name the GGUF file of one"};
+                        "this method needs a model: name the GGUF file of a draft model or a head"};
   }
   return inner;
 }

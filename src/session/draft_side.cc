@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "model/token_list.h"
+#include "session/corpus.h"
 
 namespace hunch {
 namespace {
@@ -55,9 +56,28 @@ Result<LoadOptions> LoadOptionsOf(const LlmOptions& options, int vocab_size) {
 
 // Measured on the Qwen pair at T = 0: 8 guesses as a chain give 4.37 tokens a pass for 7.3 passes
 // of the draft model, so grown 4.83 for 5.5.
-const DraftModelOptions kDraftTrees = {.branches = 3, .expand = kDraftLeaves};
+const TreeDrafterOptions kDraftTrees = {.branches = 3, .expand = kDraftLeaves};
 
 }  // namespace
+
+std::vector<DrafterKind> DraftersOf(HeadKind kind) {
+  switch (kind) {
+    case HeadKind::kEagle3:
+      return {DrafterKind::kEagle3};
+    case HeadKind::kEagle:
+      return {DrafterKind::kEagle2, DrafterKind::kEagle};
+    case HeadKind::kMedusa:
+      return {DrafterKind::kMedusa};
+  }
+  return {};
+}
+
+HeadTarget HeadTargetOf(const ModelConfig& config, const Tokenizer& tokenizer) {
+  return {.architecture = config.architecture,
+          .vocabulary = VocabularyIdOf(tokenizer),
+          .hidden = config.hidden,
+          .layers = config.layers};
+}
 
 Status DraftSide::Open(const LlmOptions& options, const PlannedModel& target,
                        const Tokenizer& tokenizer) {
@@ -66,17 +86,35 @@ Status DraftSide::Open(const LlmOptions& options, const PlannedModel& target,
   quantization_ = options.draft_quantization;
   vocab_ = options.draft_vocab;
   planned_ = target;
+  target_file_ = target.file;
   vocab_size_ = tokenizer.vocab_size();
   HUNCH_ASSIGN_OR_RETURN(planned_.load, LoadOptionsOf(options, vocab_size_));
   own_ = options.draft_model == options.model && planned_.load.changes_nothing();
   if (own_) return Ok{};
   HUNCH_ASSIGN_OR_RETURN(file_, GgufFile::Open(options.draft_model));
   planned_.file = file_.get();
+  if (IsHead(*file_)) return OpenHead(options, target, tokenizer);
   HUNCH_ASSIGN_OR_RETURN(planned_.config, ReadModelConfig(*file_));
   HUNCH_ASSIGN_OR_RETURN(const auto draft_tokenizer, Tokenizer::Create(*file_));
   HUNCH_RETURN_IF_ERROR(
       CheckVocabularies(tokenizer, options.model, *draft_tokenizer, options.draft_model));
   vocab_size_ = std::min(vocab_size_, draft_tokenizer->vocab_size());
+  return Ok{};
+}
+
+Status DraftSide::OpenHead(const LlmOptions& options, const PlannedModel& target,
+                           const Tokenizer& tokenizer) {
+  if (!planned_.load.changes_nothing()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{} is a head: draft_quantization and draft_vocab are for draft "
+                             "models; leave them out",
+                             options.draft_model)};
+  }
+  HUNCH_ASSIGN_OR_RETURN(head_config_, ReadHeadConfig(*file_));
+  HUNCH_RETURN_IF_ERROR(CheckHeadTarget(*head_config_, options.draft_model,
+                                        HeadTargetOf(target.config, tokenizer), options.model));
+  kinds_ = DraftersOf(head_config_->kind);
+  planned_ = PlanHead(*file_, *head_config_, target.config);
   return Ok{};
 }
 
@@ -88,16 +126,26 @@ bool DraftSide::IsFor(const LlmOptions& options) const {
 Status DraftSide::Load(const LlmOptions& options, const SizedPlan& plan, Model& target,
                        ThreadPool& pool, ThreadPool* packing) {
   if (planned() == nullptr) return Ok{};
-  if (!own_) {
-    HUNCH_ASSIGN_OR_RETURN(model_, Model::Load(file_, pool, DraftLimits(options.max_num_seqs),
-                                               planned_.load, packing));
+  const ForwardLimits limits = DraftLimits(options.max_num_seqs);
+  if (head_config_ && head_config_->kind == HeadKind::kMedusa) {
+    HUNCH_ASSIGN_OR_RETURN(
+        medusa_,
+        MedusaModel::Load(*file_, *head_config_, target.limits().max_rows, pool, limits, packing));
+  } else if (head_config_) {
+    HUNCH_ASSIGN_OR_RETURN(
+        head_, HeadModel::Load(*file_, *head_config_, target, pool, limits, options.kv_cache_dtype,
+                               plan.draft_blocks, packing));
+  } else {
+    if (!own_) {
+      HUNCH_ASSIGN_OR_RETURN(model_, Model::Load(file_, pool, limits, planned_.load, packing));
+    }
+    Model& model = own_ ? target : *model_;
+    HUNCH_ASSIGN_OR_RETURN(
+        ModelKv kv, ModelKv::Create(model.config(), options.kv_cache_dtype, plan.draft_blocks));
+    target_ = std::make_unique<ModelTarget>(model, std::move(kv));
   }
-  Model& model = own_ ? target : *model_;
-  HUNCH_ASSIGN_OR_RETURN(
-      ModelKv kv, ModelKv::Create(model.config(), options.kv_cache_dtype, plan.draft_blocks));
-  target_ = std::make_unique<ModelTarget>(model, std::move(kv));
   pool_ = std::make_unique<BlockPool>(plan.draft_blocks, options.enable_prefix_caching);
-  context_ = std::min(plan.max_model_len, model.config().context_length);
+  context_ = std::min(plan.max_model_len, planned_.config.context_length);
   pass_share_ = own_ ? 1.0
                      : static_cast<double>(plan.memory.draft_weights) /
                            static_cast<double>(plan.memory.target_weights);
@@ -109,13 +157,13 @@ Status DraftSide::LoadBeside(const LlmOptions& options, int max_model_len, Model
   LlmOptions running = options;
   running.max_model_len = max_model_len;
   PlannedModel planned = planned_;
-  const PlannedModel alone = {planned.file, target.config()};
+  const PlannedModel alone = {target_file_, target.config()};
   HUNCH_ASSIGN_OR_RETURN(const SizedPlan plan,
                          PlanMemory(running, alone, &planned, own_, pool.size()));
   const uint64_t needed = plan.memory.draft_weights + plan.memory.draft_kv + plan.memory.scratch;
   if (needed > plan.memory.available) {
     return Error{ErrorCode::kResourceExhausted,
-                 fmt::format("{} needs {:.0f} MB and {:.0f} MB are free: use a smaller draft model",
+                 fmt::format("{} needs {:.0f} MB and {:.0f} MB are free: use a smaller one",
                              options.draft_model, static_cast<double>(needed) / 1e6,
                              static_cast<double>(plan.memory.available) / 1e6)};
   }
@@ -123,11 +171,20 @@ Status DraftSide::LoadBeside(const LlmOptions& options, int max_model_len, Model
   return Load(running, plan, target, pool, &own_thread);
 }
 
-std::unique_ptr<Drafter> DraftSide::Make(std::vector<TokenId> end_tokens,
+std::unique_ptr<Drafter> DraftSide::Make(DrafterKind kind, std::vector<TokenId> end_tokens,
                                          PrefixCache::Salt cache_salt) const {
-  if (target_ == nullptr) return nullptr;
-  DraftModelOptions options = kDraftTrees;
+  if (pool_ == nullptr) return nullptr;
+  TreeDrafterOptions options = kDraftTrees;
+  if (kind == DrafterKind::kEagle) options.branches = options.expand = 1;
   options.cache_salt = std::move(cache_salt);
+  if (medusa_ != nullptr) {
+    return std::make_unique<MedusaDrafter>(*medusa_, *pool_, vocab_size_, context_,
+                                           std::move(end_tokens), options);
+  }
+  if (head_ != nullptr) {
+    return std::make_unique<HeadDrafter>(*head_, *pool_, vocab_size_, context_,
+                                         std::move(end_tokens), options);
+  }
   return std::make_unique<DraftModel>(*target_, *pool_, vocab_size_, context_,
                                       std::move(end_tokens), options);
 }

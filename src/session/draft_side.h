@@ -1,12 +1,15 @@
-// The draft model beside a target: opened and compared before memory is planned, loaded after. Its
-// weights may be the target's own. Private to session/. Not thread safe.
+// The draft model or head beside a target: opened and compared before memory is planned, loaded
+// after. A draft model's weights may be the target's own. Private to session/. Not thread safe.
 #ifndef HUNCH_SESSION_DRAFT_SIDE_H_
 #define HUNCH_SESSION_DRAFT_SIDE_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "draft/draft_model.h"
+#include "draft/head_drafter.h"
+#include "draft/medusa_drafter.h"
 #include "model/target.h"
 #include "session/llm.h"
 #include "session/memory_plan.h"
@@ -14,14 +17,22 @@
 
 namespace hunch {
 
+// What a head for a target of this shape and vocabulary says of it.
+HeadTarget HeadTargetOf(const ModelConfig& config, const Tokenizer& tokenizer);
+
+// Which drafters guess with a head; the first is the one for auto.
+std::vector<DrafterKind> DraftersOf(HeadKind kind);
+
 class DraftSide {
  public:
-  // Nothing happens, and planned() stays null, when the options name no draft model. Errors: the
-  // file cannot be read, or its vocabulary is another one than the target's.
+  // Nothing happens, and planned() stays null, when the options name no file. Errors: it cannot be
+  // read, its vocabulary is another one than the target's, or it is a head for another target.
   Status Open(const LlmOptions& options, const PlannedModel& target, const Tokenizer& tokenizer);
   const PlannedModel* planned() const { return file_ == nullptr && !own_ ? nullptr : &planned_; }
   // Whether the target drafts for itself.
   bool own() const { return own_; }
+  // Which drafters it makes.
+  const std::vector<DrafterKind>& kinds() const { return kinds_; }
   // Whether it was opened for these options' draft model.
   bool IsFor(const LlmOptions& options) const;
   // After Open, once memory is planned. `target` must outlive this. packing: as Model::Load's.
@@ -30,22 +41,30 @@ class DraftSide {
   // As Load, beside a target that runs already with a context of `max_model_len`, and whose pool
   // may be at work. An error when the memory that is free now does not hold it.
   Status LoadBeside(const LlmOptions& options, int max_model_len, Model& target, ThreadPool& pool);
-  // Bytes that its pass reads, of those that the target's reads; 0: no draft model.
+  // Bytes that its pass reads, of those that the target's reads; 0: there is neither.
   double pass_share() const { return pass_share_; }
-  // A drafter for one request; null when there is no draft model.
-  std::unique_ptr<Drafter> Make(std::vector<TokenId> end_tokens,
+  // A drafter for one request, of one of those kinds; null when there is neither.
+  std::unique_ptr<Drafter> Make(DrafterKind kind, std::vector<TokenId> end_tokens,
                                 PrefixCache::Salt cache_salt) const;
 
  private:
+  Status OpenHead(const LlmOptions& options, const PlannedModel& target,
+                  const Tokenizer& tokenizer);
+
   bool own_ = false;
   std::string path_, quantization_, vocab_;  // of the options
   std::shared_ptr<const GgufFile> file_;     // null when the target drafts for itself
+  const GgufFile* target_file_ = nullptr;
   PlannedModel planned_ = {};
   int vocab_size_ = 0;
   int context_ = 0;
   double pass_share_ = 0;
-  std::unique_ptr<Model> model_;  // null when the target drafts for itself
+  std::unique_ptr<Model> model_;  // null when the target drafts for itself, and of a head
   std::unique_ptr<ModelTarget> target_;
+  std::vector<DrafterKind> kinds_ = {DrafterKind::kDraftModel};
+  std::optional<HeadConfig> head_config_;  // of a head
+  std::unique_ptr<HeadModel> head_;        // of a head, loaded; null of a medusa head
+  std::unique_ptr<MedusaModel> medusa_;    // of a medusa head, loaded
   std::unique_ptr<BlockPool> pool_;
 };
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <map>
 
+#include "draft/head_file.h"
+#include "session/draft_side.h"
 #include "session/llm.h"
 #include "session/memory_plan.h"
 #include "weights/gguf.h"
@@ -11,23 +13,17 @@ namespace {
 
 struct Opened {
   std::unique_ptr<GgufFile> file;
-  std::unique_ptr<Tokenizer> tokenizer;
+  std::unique_ptr<Tokenizer> tokenizer;  // null of a head
+  std::unique_ptr<HeadConfig> head;      // of a head
   PlannedModel planned;
   ModelReport report;
 };
 
-Result<Opened> OpenModel(const std::string& path) {
-  Opened opened;
+Status OpenFile(const std::string& path, Opened& opened) {
   HUNCH_ASSIGN_OR_RETURN(opened.file, GgufFile::Open(path));
-  HUNCH_ASSIGN_OR_RETURN(opened.planned.config, ReadModelConfig(*opened.file));
-  HUNCH_RETURN_IF_ERROR(CheckWeights(*opened.file, opened.planned.config));
-  HUNCH_ASSIGN_OR_RETURN(opened.tokenizer, Tokenizer::Create(*opened.file));
-  opened.planned.file = opened.file.get();
-  const ModelConfig& config = opened.planned.config;
-
   ModelReport& report = opened.report;
   report.path = path;
-  report.architecture = config.architecture;
+  HUNCH_ASSIGN_OR_RETURN(report.architecture, opened.file->GetString("general.architecture"));
   HUNCH_ASSIGN_OR_RETURN(report.name, opened.file->GetStringOr("general.name", ""));
   report.file_bytes = opened.file->file_bytes();
   std::map<std::string, int> types;
@@ -36,6 +32,12 @@ Result<Opened> OpenModel(const std::string& path) {
     ++types[std::string(GetTypeTraits(tensor.type).name)];
   }
   report.tensor_types.assign(types.begin(), types.end());
+  return Ok{};
+}
+
+void ReportShape(Opened& opened) {
+  const ModelConfig& config = opened.planned.config;
+  ModelReport& report = opened.report;
   report.layers = config.layers;
   report.hidden = config.hidden;
   report.heads = config.heads;
@@ -43,6 +45,15 @@ Result<Opened> OpenModel(const std::string& path) {
   report.head_dim = config.head_dim;
   report.vocab_rows = config.vocab;
   report.context_length = config.context_length;
+}
+
+Status ReadModel(Opened& opened) {
+  HUNCH_ASSIGN_OR_RETURN(opened.planned.config, ReadModelConfig(*opened.file));
+  HUNCH_RETURN_IF_ERROR(CheckWeights(*opened.file, opened.planned.config));
+  HUNCH_ASSIGN_OR_RETURN(opened.tokenizer, Tokenizer::Create(*opened.file));
+  opened.planned.file = opened.file.get();
+  ReportShape(opened);
+  ModelReport& report = opened.report;
   report.tokenizer_model = opened.tokenizer->model();
   report.pre_tokenizer = opened.tokenizer->pre_tokenizer();
   report.vocab_size = opened.tokenizer->vocab_size();
@@ -50,19 +61,43 @@ Result<Opened> OpenModel(const std::string& path) {
     report.end_tokens.emplace_back(token, opened.tokenizer->TokenBytes(token));
   }
   report.has_chat_template = opened.file->metadata().contains("tokenizer.chat_template");
-  return opened;
+  return Ok{};
+}
+
+Status ReadHead(Opened& opened, const Opened& target) {
+  HUNCH_ASSIGN_OR_RETURN(HeadConfig config, ReadHeadConfig(*opened.file));
+  opened.head = std::make_unique<HeadConfig>(std::move(config));
+  opened.planned = PlanHead(*opened.file, *opened.head, target.planned.config);
+  ReportShape(opened);
+  opened.report.hidden = opened.head->target.hidden;
+  opened.report.vocab_size = opened.head->target.vocabulary.size;
+  opened.report.vocab_rows = opened.head->output_rows();
+  opened.report.drafter = DraftersOf(opened.head->kind).front();
+  return Ok{};
+}
+
+// Why it cannot draft for the target; empty: it can.
+std::string Misfit(const Opened& target, const Opened& draft) {
+  if (draft.head == nullptr) return VocabularyDifference(*target.tokenizer, *draft.tokenizer);
+  const Status fits =
+      CheckHeadTarget(*draft.head, draft.report.path,
+                      HeadTargetOf(target.planned.config, *target.tokenizer), target.report.path);
+  return fits.ok() ? "" : fits.error().message;
 }
 
 }  // namespace
 
 Result<InspectReport> Inspect(const LlmOptions& options) {
   InspectReport report;
-  HUNCH_ASSIGN_OR_RETURN(Opened target, OpenModel(options.model));
+  Opened target;
+  HUNCH_RETURN_IF_ERROR(OpenFile(options.model, target));
+  HUNCH_RETURN_IF_ERROR(ReadModel(target));
   Opened draft;
   const bool has_draft = !options.draft_model.empty();
   if (has_draft) {
-    HUNCH_ASSIGN_OR_RETURN(draft, OpenModel(options.draft_model));
-    report.vocabulary_difference = VocabularyDifference(*target.tokenizer, *draft.tokenizer);
+    HUNCH_RETURN_IF_ERROR(OpenFile(options.draft_model, draft));
+    HUNCH_RETURN_IF_ERROR(IsHead(*draft.file) ? ReadHead(draft, target) : ReadModel(draft));
+    report.vocabulary_difference = Misfit(target, draft);
     report.draft.push_back(draft.report);
   }
   report.target = target.report;

@@ -63,6 +63,7 @@ class LoadedLlm : public Llm {
 
  private:
   Status LoadTemplate();
+  void SetDrafterShares(const DraftSide& draft);
   std::shared_ptr<DraftSide> draft() const {
     std::lock_guard lock(draft_mutex_);
     return draft_;
@@ -140,7 +141,7 @@ Status LoadedLlm::Init(const LlmOptions& options) {
     engine.max_num_batched_tokens = options.max_num_batched_tokens;
   }
   engine_ = std::make_unique<Engine>(*target_, std::move(engine));
-  if (draft_->pass_share() > 0) engine_->SetDrafterShare("draft_model", draft_->pass_share());
+  SetDrafterShares(*draft_);
   grammars_ = std::make_unique<Grammars>(GrammarVocabulary{
       .size = tokenizer_->vocab_size(),
       .bytes =
@@ -154,6 +155,13 @@ Status LoadedLlm::Init(const LlmOptions& options) {
   planned_ = target;
   load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return Ok{};
+}
+
+void LoadedLlm::SetDrafterShares(const DraftSide& draft) {
+  if (draft.pass_share() == 0) return;
+  for (const DrafterKind kind : draft.kinds()) {
+    engine_->SetDrafterShare(DrafterKindName(kind), draft.pass_share());
+  }
 }
 
 // A template that Hunch cannot read costs chat, not the model: raw completion still works, and
@@ -291,7 +299,7 @@ Result<std::unique_ptr<PreparedSwap>> LoadedLlm::PrepareSwap(const SpeculativeCo
 void LoadedLlm::Swap(std::unique_ptr<PreparedSwap> swap) {
   auto& loaded = static_cast<LoadedSwap&>(*swap);
   if (loaded.draft) {
-    engine_->SetDrafterShare("draft_model", loaded.draft->pass_share());
+    SetDrafterShares(*loaded.draft);
     std::lock_guard lock(draft_mutex_);
     draft_ = std::move(loaded.draft);
   }

@@ -34,7 +34,14 @@ enum class DrafterKind {
   kTokenRecycling,
   kLookahead,
   kDraftModel,
+  kEagle3,
+  kEagle2,
+  kEagle,
+  kMedusa,
 };
+
+// Whether it runs a draft model or a head, the file that "model" names.
+constexpr bool RunsModel(DrafterKind kind) { return kind >= DrafterKind::kDraftModel; }
 
 // Which drafters guess: none, those that Hunch chooses, or a list whose trees are merged.
 class DraftMethod {
@@ -70,7 +77,7 @@ enum class SpeculationPolicy { kDefault, kGoodput, kFixed, kThreshold };
 
 struct SpeculativeConfig {
   DraftMethod method;
-  std::string model;               // GGUF of the draft model, for draft_model; auto uses it too
+  std::string model;  // GGUF of a draft model or a head, for such a method; auto uses it too
   std::string draft_quantization;  // how it is loaded: LlmOptions
   std::string draft_vocab;
   int num_speculative_tokens = 0;  // most guesses a step, 1..64; 0: as many as pay
@@ -93,7 +100,10 @@ struct SpeculativeConfig {
   int disable_by_batch_size = 0;
   int max_model_len = 0;
 
-  bool NeedsDraftModel() const { return method.Has(DrafterKind::kDraftModel); }
+  // Or a head.
+  bool NeedsDraftModel() const {
+    return std::any_of(method.drafters().begin(), method.drafters().end(), RunsModel);
+  }
   bool UsesDraftModel() const {
     return NeedsDraftModel() || (method.automatic() && !model.empty());
   }
@@ -109,7 +119,7 @@ std::string_view KvCacheDtypeName(KvType type);
 
 struct LlmOptions {
   std::string model;               // GGUF of the target
-  std::string draft_model;         // "": none. Loaded and checked against the target's vocabulary
+  std::string draft_model;         // or head; "": none. Loaded and checked against the target
   std::string draft_quantization;  // "": as in its file; "q4_0": matrices of more bits become Q4_0
   std::string draft_vocab;  // file of `hunch vocab count`: its output matrix is cut to these tokens
   int threads = 0;          // 0: what affinity and cgroup quota give
@@ -319,6 +329,7 @@ struct ModelReport {
   int vocab_size = 0;
   std::vector<std::pair<TokenId, std::string>> end_tokens;
   bool has_chat_template = false;
+  DrafterKind drafter = DrafterKind::kDraftModel;  // what it guesses as, beside a target
 };
 
 struct InspectReport {

@@ -25,21 +25,33 @@ LookaheadOptions LookaheadOptionsOf(const SpeculativeConfig& config) {
 }
 
 // What `auto` stands for: the drafters that learn from the text at hand, and a corpus's table and a
-// draft model where they are named.
-std::vector<DrafterKind> KindsOf(const SpeculativeConfig& config) {
+// draft model or a head where they are named.
+std::vector<DrafterKind> KindsOf(const SpeculativeConfig& config, const DraftSide& draft_side) {
   if (!config.method.automatic()) return config.method.drafters();
   std::vector<DrafterKind> kinds = {DrafterKind::kSuffix, DrafterKind::kTokenRecycling};
   if (!config.ngram_cache.empty()) kinds.push_back(DrafterKind::kNgramCache);
-  if (config.UsesDraftModel()) kinds.push_back(DrafterKind::kDraftModel);
+  if (config.UsesDraftModel()) kinds.push_back(draft_side.kinds().front());
   return kinds;
 }
 
 Error NoDraftModel(const SpeculativeConfig& config) {
   return {
       ErrorCode::kInvalidArgument,
-      fmt::format("method {} needs a draft model: name a GGUF of the same family as \"model\" in "
-                  "--speculative-config",
+      fmt::format("method {} needs a draft model or a head: name a GGUF of the same family, or one "
+                  "of a head for this model, as \"model\" in --speculative-config",
                   DraftMethodName(config.method))};
+}
+
+// The file that "model" names is of one kind.
+Status CheckKind(DrafterKind kind, const SpeculativeConfig& config, const DraftSide& draft_side) {
+  if (!RunsModel(kind)) return Ok{};
+  if (draft_side.planned() == nullptr) return NoDraftModel(config);
+  const std::vector<DrafterKind>& made = draft_side.kinds();
+  if (std::find(made.begin(), made.end(), kind) != made.end()) return Ok{};
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("method {}: the file named as \"model\" is for the method {}, not {}",
+                           DraftMethodName(config.method), DrafterKindName(made.front()),
+                           DrafterKindName(kind))};
 }
 
 // What requests share, where this one wants it; null: nothing.
@@ -66,8 +78,12 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(DrafterKind kind, const Speculative
       return std::unique_ptr<Drafter>(
           std::make_unique<NgramCacheDrafter>(parts.max_model_len, std::move(table)));
     }
-    case DrafterKind::kDraftModel: {
-      auto drafter = parts.draft_side->Make(parts.tokenizer.end_tokens(),
+    case DrafterKind::kDraftModel:
+    case DrafterKind::kEagle3:
+    case DrafterKind::kEagle2:
+    case DrafterKind::kEagle:
+    case DrafterKind::kMedusa: {
+      auto drafter = parts.draft_side->Make(kind, parts.tokenizer.end_tokens(),
                                             std::make_shared<const std::string>(config.cache_salt));
       if (drafter == nullptr) return NoDraftModel(config);
       return drafter;
@@ -88,6 +104,9 @@ Status CheckSpeculation(const SpeculativeConfig& config, const DraftSide& draft_
   HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(config));
   HUNCH_RETURN_IF_ERROR(LookaheadDrafter::Validate(LookaheadOptionsOf(config)));
   if (config.UsesDraftModel() && draft_side.planned() == nullptr) return NoDraftModel(config);
+  for (const DrafterKind kind : config.method.drafters()) {
+    HUNCH_RETURN_IF_ERROR(CheckKind(kind, config, draft_side));
+  }
   return Ok{};
 }
 
@@ -95,7 +114,7 @@ Result<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(const SpeculativeConf
                                                            const DraftParts& parts) {
   HUNCH_RETURN_IF_ERROR(CheckSpeculation(config, *parts.draft_side));
   std::vector<std::unique_ptr<Drafter>> drafters;
-  const std::vector<DrafterKind> kinds = KindsOf(config);
+  const std::vector<DrafterKind> kinds = KindsOf(config, *parts.draft_side);
   if (kinds.empty()) return drafters;
   HUNCH_ASSIGN_OR_RETURN(const SharedStores::Set* const shared, StoresOf(config, parts.stores));
   for (const DrafterKind kind : kinds) {

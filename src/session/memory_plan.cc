@@ -6,7 +6,8 @@
 #include <limits>
 
 #include "base/memory.h"
-#include "draft/draft_model.h"
+#include "draft/head_drafter.h"
+#include "draft/medusa_model.h"
 #include "model/wide_rows.h"
 
 namespace hunch {
@@ -27,6 +28,29 @@ int64_t SlotsOf(int max_model_len) {
   return int64_t{BlocksFor(slots)} * kSlotsPerBlock;
 }
 
+// Of a draft model or a head, beside its KV.
+void AddDraft(const PlannedModel& draft, const GgufFile& target, int max_num_seqs, int threads,
+              MemoryPlan& memory) {
+  const ForwardLimits limits = DraftLimits(max_num_seqs);
+  if (draft.head != nullptr && draft.head->kind == HeadKind::kMedusa) {
+    memory.draft_weights = MedusaModel::WeightBytes(*draft.file, *draft.head);
+    memory.scratch += MedusaModel::ScratchBytes(*draft.head, kTargetLimits.max_rows, limits);
+    return;
+  }
+  if (draft.head != nullptr) {
+    memory.draft_weights = HeadWeightBytes(*draft.file, *draft.head, target);
+    memory.scratch +=
+        HeadModel::ScratchBytes(*draft.head, draft.config.context_length, limits, threads) +
+        max_num_seqs * HeadDrafter::FeatureBytes(*draft.head);
+    return;
+  }
+  memory.draft_weights = WeightBytes(*draft.file, draft.load);
+  const int kept = static_cast<int>(draft.load.kept_tokens.size());
+  memory.scratch += Model::ScratchBytes(draft.config, limits, threads, kept) +
+                    LoadScratchBytes(*draft.file, draft.load);
+  if (kept > 0) memory.scratch += WideRows::Bytes(draft.config.vocab, limits.max_logit_rows);
+}
+
 SizedPlan SizeFor(int max_model_len, const LlmOptions& options, const PlannedModel& target,
                   const PlannedModel* draft, bool draft_shares_weights, int threads) {
   const KvType kv = options.kv_cache_dtype;
@@ -39,18 +63,10 @@ SizedPlan SizeFor(int max_model_len, const LlmOptions& options, const PlannedMod
   if (draft != nullptr) {
     const int length = std::min(max_model_len, draft->config.context_length);
     // Its trees have rows beyond the context.
-    plan.draft_blocks = options.max_num_seqs * BlocksFor(length + DraftModel::kMostRows);
+    plan.draft_blocks = options.max_num_seqs * BlocksFor(length + TreeDrafter::kMostRows);
     plan.memory.draft_kv = ModelKv::Bytes(draft->config, kv, plan.draft_blocks);
-    if (!draft_shares_weights) {
-      plan.memory.draft_weights = WeightBytes(*draft->file, draft->load);
-      const ForwardLimits limits = DraftLimits(options.max_num_seqs);
-      const int kept = static_cast<int>(draft->load.kept_tokens.size());
-      plan.memory.scratch += Model::ScratchBytes(draft->config, limits, threads, kept) +
-                             LoadScratchBytes(*draft->file, draft->load);
-      if (kept > 0) {
-        plan.memory.scratch += WideRows::Bytes(draft->config.vocab, limits.max_logit_rows);
-      }
-    }
+    if (!draft_shares_weights)
+      AddDraft(*draft, *target.file, options.max_num_seqs, threads, plan.memory);
   }
   // Measured: 14 MiB for SmolLM2's vocabulary of 49,152, 37 MiB for Qwen's of 151,936; and a slab
   // of the file.
@@ -62,6 +78,18 @@ SizedPlan SizeFor(int max_model_len, const LlmOptions& options, const PlannedMod
 bool Fits(const SizedPlan& plan) { return plan.memory.total() <= plan.memory.available; }
 
 }  // namespace
+
+PlannedModel PlanHead(const GgufFile& file, const HeadConfig& head, const ModelConfig& target) {
+  PlannedModel planned;
+  planned.file = &file;
+  planned.head = &head;
+  if (head.kind == HeadKind::kMedusa) {
+    planned.config.context_length = target.context_length;  // and no KV
+  } else {
+    planned.config = HeadLayerConfig(head, target.context_length);
+  }
+  return planned;
+}
 
 ForwardLimits DraftLimits(int max_num_seqs) {
   return {.max_rows = 256, .max_logit_rows = kDraftLeaves * std::min(max_num_seqs, 16)};

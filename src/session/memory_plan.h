@@ -3,6 +3,7 @@
 #ifndef HUNCH_SESSION_MEMORY_PLAN_H_
 #define HUNCH_SESSION_MEMORY_PLAN_H_
 
+#include "draft/head_file.h"
 #include "model/model.h"
 #include "session/llm.h"
 
@@ -18,9 +19,13 @@ ForwardLimits DraftLimits(int max_num_seqs);
 // One model file of a plan.
 struct PlannedModel {
   const GgufFile* file = nullptr;
-  ModelConfig config;
-  LoadOptions load = {};  // of draft models
+  ModelConfig config;                // of a head: that of its layer
+  LoadOptions load = {};             // of draft models
+  const HeadConfig* head = nullptr;  // of a head
 };
+
+// Of a head, which must outlive the plan, for a target of this shape.
+PlannedModel PlanHead(const GgufFile& file, const HeadConfig& head, const ModelConfig& target);
 
 struct SizedPlan {
   int max_model_len = 0;

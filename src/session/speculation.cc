@@ -12,12 +12,16 @@ struct NamedKind {
   DrafterKind kind;
   std::string_view name;
 };
-constexpr std::array<NamedKind, 6> kKinds = {{{DrafterKind::kNgram, "ngram"},
-                                              {DrafterKind::kSuffix, "suffix"},
-                                              {DrafterKind::kNgramCache, "ngram_cache"},
-                                              {DrafterKind::kTokenRecycling, "token_recycling"},
-                                              {DrafterKind::kLookahead, "lookahead"},
-                                              {DrafterKind::kDraftModel, "draft_model"}}};
+constexpr std::array<NamedKind, 10> kKinds = {{{DrafterKind::kNgram, "ngram"},
+                                               {DrafterKind::kSuffix, "suffix"},
+                                               {DrafterKind::kNgramCache, "ngram_cache"},
+                                               {DrafterKind::kTokenRecycling, "token_recycling"},
+                                               {DrafterKind::kLookahead, "lookahead"},
+                                               {DrafterKind::kDraftModel, "draft_model"},
+                                               {DrafterKind::kEagle3, "eagle3"},
+                                               {DrafterKind::kEagle2, "eagle2"},
+                                               {DrafterKind::kEagle, "eagle"},
+                                               {DrafterKind::kMedusa, "medusa"}}};
 
 // Bounds that keep a draft inside one pass's logits rows and the lookup table small.
 constexpr int kMaxSpeculativeTokens = 64;

@@ -176,7 +176,7 @@ Status CheckMethod(const SpeculativeConfig& config) {
   }
   if (config.NeedsDraftModel() && config.model.empty()) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("method {} needs \"model\", the GGUF file of a draft model",
+                 fmt::format("method {} needs \"model\", the GGUF file of a draft model or a head",
                              DraftMethodName(config.method))};
   }
   return Ok{};

@@ -93,13 +93,13 @@ TEST(TuneRace, SettingsHoldEveryKindOnce) {
   EXPECT_TRUE(free[0].method.none());
   EXPECT_TRUE(free[1].method.automatic());
   EXPECT_EQ(free.size(), 2u + 3 * 5);
-  for (const auto& settings : {free, DraftModelSettings("d")}) {
+  for (const auto& settings : {free, DraftModelSettings(DrafterKind::kEagle3, "d")}) {
     for (const SpeculativeConfig& config : settings) {
       EXPECT_TRUE(ValidateSpeculativeConfig(config).ok());
       EXPECT_EQ(config.UsesDraftModel(), !config.model.empty());
     }
   }
-  EXPECT_EQ(DraftModelSettings("d").size(), 6u);
+  EXPECT_EQ(DraftModelSettings(DrafterKind::kEagle3, "d").size(), 6u);
 }
 
 TEST(TuneRace, EveryBeginningOfThePromptsIsAFairSample) {

@@ -25,11 +25,11 @@ constexpr ProposeLimits kEight = {.max_nodes = 8, .max_depth = 100, .min_path_pr
 
 class DraftModelTest : public testing::Test {
  protected:
-  std::unique_ptr<DraftModel> Make(const DraftModelOptions& options, int context = 500,
+  std::unique_ptr<DraftModel> Make(const TreeDrafterOptions& options, int context = 500,
                                    Ids ends = {}) {
     return std::make_unique<DraftModel>(target_, pool_, kVocab, context, std::move(ends), options);
   }
-  std::unique_ptr<DraftModel> Started(const DraftModelOptions& options) {
+  std::unique_ptr<DraftModel> Started(const TreeDrafterOptions& options) {
     auto drafter = Make(options);
     EXPECT_TRUE(drafter->Start(prompt_, params_).ok());
     return drafter;
@@ -135,8 +135,8 @@ TEST_F(DraftModelTest, NoBetterNodeIsLeftOut) {
 // Whatever of the tree is committed, its KV is kept, and nothing stale is read.
 TEST_F(DraftModelTest, AcceptedGuessesAreNotReadAgain) {
   params_.temperature = 0.9f;
-  for (const DraftModelOptions& options :
-       {DraftModelOptions{}, DraftModelOptions{.branches = 3, .expand = 3}}) {
+  for (const TreeDrafterOptions& options :
+       {TreeDrafterOptions{}, TreeDrafterOptions{.branches = 3, .expand = 3}}) {
     const auto drafter = Started(options);
     Ids committed = prompt_;
     uint64_t chance = 11;
@@ -406,7 +406,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, DraftModelLaw,
 TEST_F(DraftModelTest, WhatOthersHaveReadIsNotReadAgain) {
   BlockPool shared(kBlocks, true);
   const auto make = [&](BlockPool& pool, const char* salt) {
-    DraftModelOptions options = {.branches = 2, .expand = 2};
+    TreeDrafterOptions options = {.branches = 2, .expand = 2};
     options.cache_salt = std::make_shared<const std::string>(salt);
     auto drafter = std::make_unique<DraftModel>(target_, pool, kVocab, 500, Ids{}, options);
     EXPECT_TRUE(drafter->Start(prompt_, params_).ok());

@@ -38,7 +38,7 @@ class Twins {
  public:
   // Each target is another KV memory of the same model.
   Twins(Target& together, Target& alone, const SamplingParams& params,
-        const DraftModelOptions& options, const std::vector<Ids>& prompts)
+        const TreeDrafterOptions& options, const std::vector<Ids>& prompts)
       : texts_(prompts) {
     const int vocab = together.vocab();
     for (size_t i = 0; i < prompts.size(); ++i) {
@@ -112,7 +112,7 @@ class Twins {
   std::vector<DraftTree> trees_, alone_trees_;
 };
 
-using Case = std::tuple<DraftModelOptions, float, AcceptanceRule>;
+using Case = std::tuple<TreeDrafterOptions, float, AcceptanceRule>;
 
 class SharedPasses : public testing::TestWithParam<Case> {
  protected:
@@ -122,7 +122,7 @@ class SharedPasses : public testing::TestWithParam<Case> {
     params.acceptance = std::get<2>(GetParam());
     return params;
   }
-  const DraftModelOptions& options() const { return std::get<0>(GetParam()); }
+  const TreeDrafterOptions& options() const { return std::get<0>(GetParam()); }
 };
 
 TEST_P(SharedPasses, EachProposesWhatItProposesAlone) {
@@ -177,8 +177,8 @@ TEST_P(SharedPasses, OnARealModelToo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, SharedPasses,
-    testing::Combine(testing::Values(DraftModelOptions{},
-                                     DraftModelOptions{.branches = 3, .expand = 2}),
+    testing::Combine(testing::Values(TreeDrafterOptions{},
+                                     TreeDrafterOptions{.branches = 3, .expand = 2}),
                      testing::Values(0.0f, 0.8f),
                      testing::Values(AcceptanceRule::kCoupled, AcceptanceRule::kRatio)),
     [](const testing::TestParamInfo<Case>& info) {
@@ -190,12 +190,12 @@ INSTANTIATE_TEST_SUITE_P(
 class DraftPassesTest : public testing::Test {
  protected:
   std::unique_ptr<DraftModel> Make(Target& target, BlockPool& pool,
-                                   const DraftModelOptions& options = {}) {
+                                   const TreeDrafterOptions& options = {}) {
     auto drafter = std::make_unique<DraftModel>(target, pool, kVocab, 500, Ids{}, options);
     EXPECT_TRUE(drafter->Start(fake_.Prompt(1), {}).ok());
     return drafter;
   }
-  DraftTree Alone(const Ids& text, const DraftModelOptions& options = {}) {
+  DraftTree Alone(const Ids& text, const TreeDrafterOptions& options = {}) {
     FakeKvTarget target(fake_, kBlocks, kWide);
     BlockPool pool(kBlocks);
     DraftTree tree;
@@ -275,7 +275,7 @@ TEST_F(DraftPassesTest, NobodyWaitsForALongPrompt) {
 
 // Of three that want two rows with logits each, a pass can take two: each waits in turn.
 TEST_F(DraftPassesTest, WhoFoundNoRoomComesFirstTheNextTime) {
-  const DraftModelOptions options = {.branches = 2, .expand = 2};
+  const TreeDrafterOptions options = {.branches = 2, .expand = 2};
   FakeKvTarget target(fake_, kBlocks, kNarrow);
   BlockPool pool(kBlocks);
   std::vector<std::unique_ptr<DraftModel>> drafters;
@@ -309,7 +309,7 @@ TEST_F(DraftPassesTest, AProposalMayBeGivenUp) {
   for (const int after : {0, 1, 2, 4}) {
     FakeKvTarget target(fake_, kBlocks, kNarrow);
     BlockPool pool(kBlocks);
-    const DraftModelOptions options = {.branches = 2, .expand = 2};
+    const TreeDrafterOptions options = {.branches = 2, .expand = 2};
     const auto drafter = Make(target, pool, options);
     const Ids text = fake_.Prompt(40);
     DraftTree tree;

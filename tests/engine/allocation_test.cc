@@ -9,6 +9,7 @@
 
 #include "draft/draft_model.h"
 #include "engine/engine.h"
+#include "support/heads.h"
 #include "support/model_runner.h"
 
 // GCC sees malloc behind an inlined new and takes every delete for a mismatch.
@@ -35,6 +36,7 @@ struct Case {
   float top_p;
   bool drafts;
   int sequences = 1;
+  bool head = false;  // instead of a draft model
 };
 
 class AllocationTest : public testing::TestWithParam<Case> {
@@ -49,7 +51,10 @@ class AllocationTest : public testing::TestWithParam<Case> {
     request.params.top_p = GetParam().top_p;
     request.params.ignore_eos = true;
     request.params.max_tokens = 160;
-    if (GetParam().drafts) {
+    if (GetParam().head) {
+      request.drafters.push_back(head_.Drafts(draft_pool_, 256, {.branches = 2, .expand = 2}));
+      request.budget = {.policy = Policy::kFixed, .fixed_nodes = 3};
+    } else if (GetParam().drafts) {
       // The target drafts for itself, with another seed's noise it would not: all is accepted.
       request.drafters.push_back(std::make_unique<DraftModel>(
           draft_, draft_pool_, model_->config().vocab, 256, std::vector<TokenId>{}));
@@ -63,6 +68,8 @@ class AllocationTest : public testing::TestWithParam<Case> {
       Model::Load(GgufFile::Open(TinyModelPath("llama")).value(), pool_, kLimits).value();
   ModelTarget target_{*model_, ModelKv::Create(model_->config(), KvType::kF16, kBlocks).value()};
   ModelTarget draft_{*model_, ModelKv::Create(model_->config(), KvType::kF16, kBlocks).value()};
+  LoadedHead head_{HeadBytes(SmallHead(model_->config(), model_->config().vocab), RandomValues(1)),
+                   *model_, pool_, kLimits, kBlocks};
   BlockPool draft_pool_{kBlocks};
 };
 
@@ -89,7 +96,9 @@ INSTANTIATE_TEST_SUITE_P(Requests, AllocationTest,
                                          Case{"top_p", 0.8f, 0.95f, false},
                                          Case{"greedy_drafts", 0, 1, true},
                                          Case{"top_p_drafts", 0.8f, 0.95f, true},
-                                         Case{"shared_drafts", 0.8f, 0.95f, true, 3}),
+                                         Case{"shared_drafts", 0.8f, 0.95f, true, 3},
+                                         Case{"head", 0.8f, 0.95f, true, 1, true},
+                                         Case{"shared_head", 0, 1, true, 3, true}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -90,7 +90,7 @@ class RatioLaw : public testing::TestWithParam<Cell> {
     const int branches = name == "draft_tree" ? 3 : 1;
     return std::make_unique<DraftModel>(draft_, draft_pool_, kVocab, kContext,
                                         std::vector<TokenId>{},
-                                        DraftModelOptions{branches, branches});
+                                        TreeDrafterOptions{branches, branches});
   }
   Drafters MakeAll(bool lie) {
     Drafters drafters;

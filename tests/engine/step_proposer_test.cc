@@ -35,7 +35,7 @@ class SharedDrafting : public testing::Test {
 
   std::unique_ptr<Drafter> DraftModelOn(BlockPool& pool, int branches = 1) {
     return std::make_unique<DraftModel>(draft_, pool, kVocab, 300, Ids{},
-                                        DraftModelOptions{branches, branches});
+                                        TreeDrafterOptions{branches, branches});
   }
   EngineRequest Request(int i, Drafters drafters, Policy policy = Policy::kFixed) const {
     EngineRequest request;

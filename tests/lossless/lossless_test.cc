@@ -9,6 +9,7 @@
 #include <random>
 
 #include "support/fake_kv_target.h"
+#include "support/heads.h"
 #include "support/models.h"
 #include "tokenizer/tokenizer.h"
 
@@ -137,6 +138,42 @@ TEST_P(LosslessSmolLM2, SameAsPlain) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cells, LosslessSmolLM2, kCells, CellName);
+
+class LosslessHead : public testing::TestWithParam<Cell> {};
+
+TEST_P(LosslessHead, SameAsPlain) {
+  constexpr int kBlocks = 128;
+  constexpr ForwardLimits kLimits = {.max_rows = 24, .max_logit_rows = 9};
+  ThreadPool pool(2);
+  const std::vector<std::byte> bytes = SuccessorModel();
+  std::shared_ptr<const GgufFile> file = GgufFile::Parse(bytes, "successor").value();
+  const auto model = Model::Load(file, pool, kLimits).value();
+  ModelTarget target(*model, ModelKv::Create(model->config(), KvType::kF16, kBlocks).value());
+  // After one token in five it is mistaken.
+  const auto& [drafter, control, temperature] = GetParam();
+  HeadKind kind = HeadKind::kEagle3;
+  if (drafter.starts_with("eagle") && !drafter.starts_with("eagle3")) kind = HeadKind::kEagle;
+  if (drafter == "medusa") kind = HeadKind::kMedusa;
+  const auto wrong = [](TokenId token) { return token % 5 == 1; };
+  LoadedHead head(SuccessorHead(model->config(), wrong, kind), *model, pool,
+                  {.max_rows = 24, .max_logit_rows = 4}, kBlocks);
+  std::vector<TokenId> prompt = {1};
+  while (prompt.size() < 36) prompt.push_back(Successor(prompt.back()));
+  LosslessCell({.target = &target,
+                .head = &head,
+                .vocab_size = kSuccessorVocab,
+                .kv_blocks = kBlocks,
+                .end_tokens = {},
+                .prompt = prompt},
+               drafter, control, temperature, 48)
+      .Check(24);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cells, LosslessHead,
+                         testing::Combine(testing::ValuesIn(LosslessHeads()),
+                                          testing::ValuesIn(LosslessControls()),
+                                          testing::Values(0.0f, 0.7f, 1.3f)),
+                         CellName);
 
 TEST(LosslessQ8Cache, SameAsPlain) {
   const auto real = RealSubject::Make(KvType::kQ8_0);

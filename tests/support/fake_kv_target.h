@@ -19,6 +19,11 @@ class FakeKvTarget : public Target {
   int vocab() const override { return fake_.vocab(); }
   const ForwardLimits& limits() const override { return limits_; }
   Logits Forward(std::span<const SequenceRows> sequences) override;
+  // Hidden states are kHidden numbers of the prefix and the tap's layer.
+  static constexpr int kHidden = 2;
+  static void Hidden(std::span<const TokenId> prefix, int layer, float* out);
+  Logits ForwardTapped(std::span<const SequenceRows> sequences,
+                       std::span<const HiddenTap> taps) override;
   void MoveSlot(std::span<const int32_t> blocks, int from, int to) override;
 
   int64_t passes = 0;
@@ -29,6 +34,9 @@ class FakeKvTarget : public Target {
   TokenId& Slot(std::span<const int32_t> blocks, int slot) {
     return slots_[blocks[slot / kSlotsPerBlock] * kSlotsPerBlock + slot % kSlotsPerBlock];
   }
+
+  // The tokens that a row sees, its own the last.
+  std::vector<TokenId> PrefixOf(const SequenceRows& sequence, int row);
 
   FakeTarget fake_;
   ForwardLimits limits_;

@@ -21,6 +21,10 @@ std::vector<std::string> LosslessDrafters() {
           "draft_tree", "merged", "self",  "scripted",        "random",    "adversarial"};
 }
 
+std::vector<std::string> LosslessHeads() {
+  return {"eagle3", "eagle3_tree", "eagle", "eagle2", "medusa"};
+}
+
 std::vector<std::string> LosslessControls() {
   return {"none",        "penalties", "top_p",      "logit_bias", "constraint",
           "stop_string", "end_token", "max_tokens", "context_end"};
@@ -105,7 +109,7 @@ LosslessRun LosslessCell::Run(const Plan& plan, DrafterList drafters) const {
     };
     request.constraint = constraint();
     // The others do not know, and what they guess is looked at anyway.
-    if (drafter_ == "self" || drafter_ == "draft_tree") {
+    if (drafter_ == "self" || drafter_ == "draft_tree" || subject_.head != nullptr) {
       for (const auto& drafter : request.drafters) drafter->Constrain(constraint());
     }
   }
@@ -134,7 +138,7 @@ LosslessCell::DrafterList LosslessCell::MakeDrafters(const Plan& plan, const Los
     draft_pool_ = std::make_unique<BlockPool>(subject_.kv_blocks);
     return std::make_unique<DraftModel>(
         target, *draft_pool_, subject_.vocab_size, plan.max_model_len, plan.end_tokens,
-        DraftModelOptions{.branches = branches, .expand = branches});
+        TreeDrafterOptions{.branches = branches, .expand = branches});
   };
   DrafterList drafters;
   if (drafter_ == "ngram" || drafter_ == "merged") {
@@ -156,6 +160,13 @@ LosslessCell::DrafterList LosslessCell::MakeDrafters(const Plan& plan, const Los
     drafters.push_back(model(*subject_.smaller));
   }
   if (drafter_ == "self") drafters.push_back(model(*subject_.draft));
+  if (subject_.head != nullptr) {
+    draft_pool_ = std::make_unique<BlockPool>(subject_.kv_blocks);
+    const bool chain = drafter_ == "eagle3" || drafter_ == "eagle";
+    drafters.push_back(subject_.head->Drafts(*draft_pool_, plan.max_model_len,
+                                             {.branches = chain ? 1 : 3, .expand = chain ? 1 : 2},
+                                             plan.end_tokens));
+  }
   if (drafter_ == "scripted") {
     drafters.push_back(std::make_unique<ScriptedDrafter>(TrueContinuation(
         whole, subject_.vocab_size, [](size_t position) { return position % 5 == 3; })));

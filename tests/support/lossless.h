@@ -10,14 +10,16 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "support/heads.h"
 
 namespace hunch {
 
 // A target with everything that its requests need.
 struct Subject {
   Target* target = nullptr;
-  Target* draft = nullptr;    // the same model with another KV memory
-  Target* smaller = nullptr;  // a worse model with the same vocabulary
+  Target* draft = nullptr;     // the same model with another KV memory
+  Target* smaller = nullptr;   // a worse model with the same vocabulary
+  LoadedHead* head = nullptr;  // for the drafters of LosslessHeads, which need nothing else
   int vocab_size = 0;
   int kv_blocks = 0;
   std::vector<TokenId> end_tokens;
@@ -29,6 +31,9 @@ struct Subject {
 // draft_model, draft_tree (the smaller one), merged, self,
 // scripted, random, adversarial.
 std::vector<std::string> LosslessDrafters();
+// Those that read the target's hidden states: eagle3 (a chain), eagle3_tree, eagle (a chain),
+// eagle2, medusa.
+std::vector<std::string> LosslessHeads();
 // What is asked of the request besides its temperature: none, penalties, top_p, logit_bias,
 // constraint, stop_string, end_token, max_tokens, context_end. The last four end the output at a
 // chosen token.

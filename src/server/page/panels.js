@@ -1,6 +1,7 @@
 // What is beside the chat: speed against plain decoding, the tree of the last step, and what
 // /metrics says of the whole server.
 
+const kHeads = ['eagle3', 'eagle2', 'eagle', 'medusa'];  // shown as a draft model is
 const kDrafters = ['ngram', 'suffix', 'ngram_cache', 'token_recycling', 'lookahead', 'draft_model'];
 const kSvg = 'http://www.w3.org/2000/svg';
 const kColumn = 96, kRow = 26, kBox = 88, kLetters = 10;
@@ -35,6 +36,7 @@ export class Panels {
   }
 
   classOf(drafter) {
+    if (kHeads.includes(drafter)) return 'draft_model';
     return kDrafters.includes(drafter) ? drafter : 'other';
   }
 

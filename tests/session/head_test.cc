@@ -1,0 +1,177 @@
+// A head from its file to its guesses, on a tiny model: no text changes, and what does not fit is
+// refused with a reason that names both.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+
+#include "session/draft_side.h"
+#include "session/llm.h"
+#include "support/files.h"
+#include "support/heads.h"
+#include "support/model_runner.h"
+
+namespace hunch {
+namespace {
+
+using testing::HasSubstr;
+
+std::string WriteHead(const TempDir& folder, const std::string& target,
+                      HeadKind kind = HeadKind::kEagle3) {
+  const auto file = GgufFile::Open(TinyModelPath(target)).value();
+  const ModelConfig model = ReadModelConfig(*file).value();
+  const auto tokenizer = Tokenizer::Create(*file).value();
+  HeadConfig config = SmallHead(model, tokenizer->vocab_size(), kind);
+  config.target = HeadTargetOf(model, *tokenizer);
+  for (TokenId token = 2; token < tokenizer->vocab_size(); token += 2) {
+    config.tokens.push_back(token);
+  }
+  const std::vector<std::byte> bytes = HeadBytes(config, RandomValues(4), TensorType::kF16);
+  return folder.Write(target + ".head.gguf",
+                      {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+SpeculativeConfig With(DraftMethod method, const std::string& model = "") {
+  SpeculativeConfig config;
+  config.method = method;
+  config.model = model;
+  config.num_speculative_tokens = 6;
+  return config;
+}
+
+class HeadInLlm : public testing::Test {
+ protected:
+  Result<RequestOutput> Generate(Llm& llm, const SpeculativeConfig& speculation,
+                                 const OnText& on_text = nullptr) {
+    const std::vector<TokenId> prompt = {5, 6, 7, 8, 9, 5, 6};
+    return llm.Generate(prompt, params_, speculation, on_text);
+  }
+  TempDir folder_;
+  SamplingParams params_ = [] {
+    SamplingParams params;
+    params.max_tokens = 50;
+    params.ignore_eos = true;
+    params.temperature = 1.5f;
+    return params;
+  }();
+};
+
+TEST_F(HeadInLlm, GuessesAndChangesNoText) {
+  using Case = std::tuple<const char*, HeadKind, const char*>;
+  for (const auto& [target, kind, method] :
+       {Case{"llama", HeadKind::kEagle3, "eagle3"}, Case{"qwen2", HeadKind::kEagle3, "eagle3"},
+        Case{"llama", HeadKind::kEagle, "eagle2"}, Case{"qwen3", HeadKind::kEagle, "eagle"},
+        Case{"llama", HeadKind::kMedusa, "medusa"}}) {
+    const std::string head = WriteHead(folder_, target, kind);
+    auto llm = Llm::Load({.model = TinyModelPath(target),
+                          .draft_model = head,
+                          .threads = 2,
+                          .enable_prefix_caching = true});
+    ASSERT_TRUE(llm.ok()) << llm.error().message;
+    int64_t accepted = 0;
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+      params_.seed = seed;
+      const auto plain = Generate(**llm, {});
+      const auto guessed = Generate(**llm, With(ParseDraftMethod(method).value()));
+      const auto together =
+          Generate(**llm, With(ParseDraftMethod(std::string("suffix+") + method).value()));
+      const auto automatic = Generate(**llm, With(DraftMethod::Auto(), head));
+      ASSERT_TRUE(plain.ok() && guessed.ok() && together.ok() && automatic.ok());
+      EXPECT_EQ(guessed->token_ids, plain->token_ids);
+      EXPECT_EQ(together->token_ids, plain->token_ids);
+      EXPECT_EQ(automatic->token_ids, plain->token_ids);
+      EXPECT_GT(guessed->speculation.draft_tokens, 30);
+      EXPECT_EQ(guessed->speculation.drafter_errors, 0);
+      accepted += guessed->speculation.accepted_tokens;
+      EXPECT_EQ(guessed->speculation.drafters.back().name, method);
+      EXPECT_EQ(automatic->speculation.drafters.back().name,
+                kind == HeadKind::kEagle ? "eagle2" : method);
+    }
+    EXPECT_GT(accepted, 0) << "weights are random, but noise is shared";
+  }
+}
+
+TEST_F(HeadInLlm, IsSwappedInAndOutWhileARequestRuns) {
+  const std::string head = WriteHead(folder_, "llama");
+  auto llm = Llm::Load({.model = TinyModelPath("llama"), .threads = 2, .max_model_len = 200});
+  ASSERT_TRUE(llm.ok());
+  const auto plain = Generate(**llm, {});
+  int deltas = 0;
+  const auto swapped = Generate(**llm, {}, [&](const TextDelta&) {
+    ++deltas;
+    if (deltas == 5) {
+      EXPECT_TRUE((*llm)->SwapSpeculation(With(DrafterKind::kEagle3, head)).ok());
+    }
+    if (deltas == 30) {
+      EXPECT_TRUE((*llm)->SwapSpeculation(With(DraftMethod())).ok());
+    }
+    return true;
+  });
+  ASSERT_TRUE(plain.ok() && swapped.ok());
+  EXPECT_EQ(swapped->token_ids, plain->token_ids);
+  ASSERT_EQ(swapped->speculation.drafters.size(), 1u);
+  EXPECT_EQ(swapped->speculation.drafters[0].name, "eagle3");
+  EXPECT_GT(swapped->speculation.draft_tokens, 20);
+}
+
+TEST_F(HeadInLlm, WhatDoesNotFitIsRefusedWithAReason) {
+  const std::string head = WriteHead(folder_, "llama");
+  const auto message = [](LlmOptions options) {
+    auto llm = Llm::Load(options);
+    return llm.ok() ? std::string("loaded") : llm.error().message;
+  };
+  EXPECT_THAT(message({.model = TinyModelPath("qwen3"), .draft_model = head}),
+              testing::AllOf(
+                  HasSubstr(head + " is a head for another target than " + TinyModelPath("qwen3")),
+                  HasSubstr("architecture llama, not qwen3")));
+  EXPECT_THAT(message({.model = TinyModelPath("llama3_rope"), .draft_model = head}),
+              HasSubstr("vocabulary"));
+  EXPECT_THAT(
+      message({.model = TinyModelPath("llama"), .draft_model = head, .draft_quantization = "q4_0"}),
+      HasSubstr("leave them out"));
+  EXPECT_THAT(message({.model = head}), HasSubstr("hunch-head"));
+}
+
+TEST_F(HeadInLlm, InspectTellsWhatItIsAndWhetherItFits) {
+  const std::string head = WriteHead(folder_, "llama");
+  const auto report = Inspect({.model = TinyModelPath("llama"), .draft_model = head});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->vocabulary_difference, "");
+  ASSERT_EQ(report->draft.size(), 1u);
+  EXPECT_EQ(report->draft[0].drafter, DrafterKind::kEagle3);
+  EXPECT_EQ(report->draft[0].vocab_rows, report->draft[0].vocab_size / 2 - 1);
+  EXPECT_GT(report->memory.draft_weights, 0u);
+  EXPECT_GT(report->memory.draft_kv, 0u);
+  const auto misfit = Inspect({.model = TinyModelPath("qwen3"), .draft_model = head});
+  ASSERT_TRUE(misfit.ok()) << misfit.error().message;
+  EXPECT_THAT(misfit->vocabulary_difference, HasSubstr("is a head for another target than"));
+
+  const std::string medusa = WriteHead(folder_, "qwen3", HeadKind::kMedusa);
+  const auto without_kv = Inspect({.model = TinyModelPath("qwen3"), .draft_model = medusa});
+  ASSERT_TRUE(without_kv.ok());
+  EXPECT_EQ(without_kv->draft[0].drafter, DrafterKind::kMedusa);
+  EXPECT_EQ(without_kv->memory.draft_kv, 0u);
+}
+
+TEST_F(HeadInLlm, AMethodForAnotherKindOfFileIsRefused) {
+  const std::string head = WriteHead(folder_, "llama");
+  auto with_head = Llm::Load({.model = TinyModelPath("llama"), .draft_model = head, .threads = 1});
+  auto with_draft = Llm::Load(
+      {.model = TinyModelPath("llama"), .draft_model = TinyModelPath("llama"), .threads = 1});
+  auto alone = Llm::Load({.model = TinyModelPath("llama"), .threads = 1});
+  ASSERT_TRUE(with_head.ok() && with_draft.ok() && alone.ok());
+  EXPECT_EQ(Generate(**with_head, With(DrafterKind::kDraftModel)).error().message,
+            "method draft_model: the file named as \"model\" is for the method eagle3, not "
+            "draft_model");
+  EXPECT_THAT(Generate(**with_draft, With(DrafterKind::kEagle3)).error().message,
+              HasSubstr("is for the method draft_model, not eagle3"));
+  EXPECT_THAT(Generate(**alone, With(DrafterKind::kEagle3)).error().message,
+              HasSubstr("method eagle3 needs a draft model or a head"));
+  EXPECT_THAT(
+      Generate(**with_head, With(ParseDraftMethod("eagle3+draft_model").value())).error().message,
+      HasSubstr("not draft_model"));
+}
+
+}  // namespace
+}  // namespace hunch
