@@ -125,18 +125,12 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
      "  hunch run --model m.gguf --profile profile.json \"Why is the sky blue?\"\n"},
     {"train", "", "train a head that guesses for a model, on its own answers",
      "The model answers the prompts of --prompts, or writes prompts itself and answers them. A "
-     "head "
-     "then\n"
-     "learns to guess its tokens from its hidden states, until it gets no better on answers that "
-     "it "
-     "has\n"
-     "not seen; -o always holds the best one so far. Killed or interrupted, the same command goes "
-     "on "
-     "where\n"
-     "it was. tokens per pass: what chains of 5 guesses would give at temperature 0. It is a "
-     "program "
-     "of its\n"
-     "own, hunch-train, which needs PyTorch: make train builds it.\n",
+     "head\n"
+     "then learns to guess its tokens from its hidden states, until it gets no better on answers\n"
+     "that it has not seen; -o always holds the best one so far. Killed or interrupted, the same\n"
+     "command goes on where it was. tokens per pass: what chains of 5 guesses would give at\n"
+     "temperature 0. It is a program of its own, hunch-train, which needs PyTorch: make train "
+     "builds\nit.\n",
      "  hunch train --model m.gguf -o head.gguf\n"
      "  hunch train --model m.gguf --prompts p.jsonl --requests 20000 --quantization q4_0 -o "
      "head.gguf\n"},

@@ -44,6 +44,7 @@ class TrainHeadTest : public testing::Test {
 
 TEST_F(TrainHeadTest, JudgesEachEpochAndLeavesAHead) {
   FakeHeadTrainer trainer(config_);
+  trainer.guess = [] { return -1; };
   std::vector<int64_t> judged;
   const auto outcome = Train(trainer, [&](const TrainReport& report) {
     if (report.judged != nullptr) judged.push_back(report.update);
