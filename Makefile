@@ -2,6 +2,7 @@
 #
 #   make run [PROMPT="..."] [MODEL=NAME|PATH] [DRAFT=NAME|PATH]   build, fetch the model, answer a prompt
 #   make test                                                     build and run everything
+#   make train                                                    build hunch-train, for `hunch train`
 #   make install [PREFIX=/usr/local]                              the program, the library and its headers
 #
 # Others: deps build debug asan tsan aarch64 format tidy clean.
@@ -18,7 +19,7 @@ override PROMPT := $(value PROMPT)
 export MODEL DRAFT PROMPT
 
 .DEFAULT_GOAL := build
-.PHONY: deps build run test install debug asan tsan aarch64 format tidy clean
+.PHONY: deps build run test train install debug asan tsan aarch64 format tidy clean
 
 deps:
 	@scripts/install_deps.sh
@@ -32,6 +33,10 @@ run: build
 
 test: deps
 	@scripts/run_tests
+
+train: deps
+	@cmake --preset release -DHUNCH_TRAIN=ON -DHUNCH_TORCH="$$(scripts/setup_train)" --log-level=WARNING >/dev/null
+	@cmake --build --preset release --target hunch hunch-train
 
 install: build
 	@cmake --build --preset release --target hunch_library

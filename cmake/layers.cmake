@@ -42,6 +42,8 @@ function(hunch_add_layer name dependencies)
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     list(FILTER sources EXCLUDE REGEX "_neon\\.cc$")
   endif()
+  # What is built on PyTorch, and the program that runs it: cmake/train.cmake.
+  list(FILTER sources EXCLUDE REGEX "(_torch|/train_main)\\.cc$")
   set(main ${CMAKE_SOURCE_DIR}/src/${name}/main.cc)
   list(REMOVE_ITEM sources ${main})
   if(sources)

@@ -22,6 +22,7 @@ Result<int> BenchRowsCommand(const Flags& flags, Context& context);
 Result<int> NgramBuildCommand(const Flags& flags, Context& context);
 Result<int> VocabCountCommand(const Flags& flags, Context& context);
 Result<int> TuneCommand(const Flags& flags, Context& context);
+Result<int> TrainCommand(const Flags& flags, Context& context);
 Result<int> TokenizeCommand(const Flags& flags, Context& context);
 Result<int> DetokenizeCommand(const Flags& flags, Context& context);
 Result<int> InspectCommand(const Flags& flags, Context& context);

@@ -15,6 +15,7 @@
 #include "session/llm.h"
 #include "session/row_bench.h"
 #include "tokenizer/tokenizer.h"
+#include "train/head_trainer.h"
 #include "weights/gguf.h"
 
 namespace hunch {
@@ -53,6 +54,10 @@ struct Context {
   std::function<Result<InspectReport>(const LlmOptions&)> inspect;
   std::function<Result<OpenedTokenizer>(const std::string& path)> open_tokenizer;
   std::function<Result<RowBenchReport>(const RowBenchOptions&, const OnRowBench&)> bench_rows;
+  // What computes when a head is trained; empty: this is not hunch-train.
+  MakeHeadTrainer make_head_trainer = {};
+  // Becomes hunch-train, with the same arguments; returns only if that cannot be.
+  std::function<Error()> become_hunch_train = {};
   std::string demo_prompt;  // HUNCH_PROMPT; "": not set
   // Seconds since some moment, never falling.
   std::function<double()> clock = [] {

@@ -11,6 +11,7 @@
 #include "server/cors.h"
 #include "session/json_text.h"
 #include "session/row_bench.h"
+#include "train/export_head.h"
 
 namespace hunch {
 namespace {
@@ -28,10 +29,11 @@ constexpr unsigned kVocab = Bit(Subcommand::kVocabCount);
 constexpr unsigned kInspect = Bit(Subcommand::kInspect);
 constexpr unsigned kTokens = Bit(Subcommand::kTokenize) | Bit(Subcommand::kDetokenize);
 constexpr unsigned kTune = Bit(Subcommand::kTune);
+constexpr unsigned kTrain = Bit(Subcommand::kTrain);
 constexpr unsigned kConfigured = kRun | kBench | Bit(Subcommand::kDemo);
 constexpr unsigned kGenerate = kConfigured | kTune;
 constexpr unsigned kAll =
-    kGenerate | kServe | kBatch | kRows | kNgram | kVocab | kTokens | kInspect;
+    kGenerate | kServe | kBatch | kRows | kNgram | kVocab | kTokens | kInspect | kTrain;
 
 Error Wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -196,6 +198,49 @@ Status SetOutFile(Flags& flags, std::string_view value) {
   return SetText(value, "path", flags.out_file);
 }
 
+Status SetHeadKind(Flags& flags, std::string_view value) {
+  for (const HeadKind kind : {HeadKind::kEagle3, HeadKind::kEagle, HeadKind::kMedusa}) {
+    if (HeadKindName(kind) != value) continue;
+    flags.train.kind = kind;
+    return Ok{};
+  }
+  return Wrong(fmt::format("unknown kind '{}': use eagle3, eagle or medusa", value));
+}
+
+Status SetTrainSeed(Flags& flags, std::string_view value) {
+  HUNCH_RETURN_IF_ERROR(ReadUnsigned(value, flags.train.texts.seed));
+  flags.train.options.seed = flags.train.texts.seed;
+  return Ok{};
+}
+
+Status SetLearningRate(Flags& flags, std::string_view value) {
+  float rate = 0;
+  HUNCH_RETURN_IF_ERROR(ReadFloat(value, {.most = 1, .open = true}, rate));
+  flags.train.options.learning_rate = rate;
+  return Ok{};
+}
+
+Status SetPrecision(Flags& flags, std::string_view value) {
+  for (const Precision precision : {Precision::kF32, Precision::kBf16}) {
+    if (PrecisionName(precision) != value) continue;
+    flags.train.options.precision = precision;
+    return Ok{};
+  }
+  return Wrong(fmt::format("unknown type '{}': use f32 or bf16", value));
+}
+
+Status SetExportType(Flags& flags, std::string_view value) {
+  std::string upper(value);
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  for (const TensorType type : kExportTypes) {
+    if (GetTypeTraits(type).name != upper) continue;
+    flags.train.options.type = type;
+    return Ok{};
+  }
+  return Wrong(fmt::format("unknown type '{}': use q8_0, q4_0, f16 or f32", value));
+}
+
 // clang-format off
 constexpr auto kTable = std::to_array<FlagSpec>({
   {"--model", "", "PATH", "", "GGUF file of the model", FlagGroup::kModel, kAll,
@@ -217,7 +262,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
   {"--no-enable-prefix-caching", "", "", "", "read every prompt whole", FlagGroup::kModel, kServe | kBatch,
    [](Flags& f, std::string_view) -> Status { f.serve_prefix_caching = false; return Ok{}; }},
   {"--kv-cache-dtype", "", "TYPE", "auto: f16", "type of cached keys and values: f16, q8_0 (half the memory, less exact) or f32", FlagGroup::kModel, kGenerate | kServe | kBatch | kRows | kInspect, SetKvType},
-  {"--threads", "", "N", "0: the CPUs that affinity and cgroup give", "threads that compute", FlagGroup::kModel, kGenerate | kServe | kBatch | kRows,
+  {"--threads", "", "N", "0: the CPUs that affinity and cgroup give", "threads that compute", FlagGroup::kModel, kGenerate | kServe | kBatch | kRows | kTrain,
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, 1024, f.threads); }},
   {"--served-model-name", "", "NAME", "", "the model's name in requests, instead of its file's (repeatable)", FlagGroup::kModel, kBatch,
    [](Flags& f, std::string_view v) { return SetText(v, "name", f.model_names.emplace_back()); }},
@@ -244,7 +289,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view) -> Status { f.raw = true; return Ok{}; }},
   {"--system", "", "TEXT", "", "system message of the chat (not with --raw)", FlagGroup::kInput, kGenerate,
    [](Flags& f, std::string_view v) -> Status { f.system = v; return Ok{}; }},
-  {"--out", "-o", "PATH", "", "the file to write", FlagGroup::kOutput, kBatch | kNgram | kVocab,
+  {"--out", "-o", "PATH", "", "the file to write", FlagGroup::kOutput, kBatch | kNgram | kVocab | kTrain,
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.out_file); }},
   {"--tokens", "", "N", "32768", "how many tokens to keep", FlagGroup::kInput, kVocab,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, kNoLimit, f.vocab_tokens); }},
@@ -252,6 +297,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view) -> Status { f.parse_special = true; return Ok{}; }},
 
   {"--prompts", "", "FILE", "", "prompts, one JSON object {id, category, prompt} a line (repeatable)", FlagGroup::kBench, kBench | kTune, AddPromptFile},
+  {"--prompts", "", "FILE", "", "prompts, one JSON object {id, category, prompt} a line (repeatable); without any the model writes its own", FlagGroup::kTrain, kTrain, AddPromptFile},
   {"--n", "", "N", "0: all", "first N prompts of each category of each file", FlagGroup::kBench, kBench,
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, kNoLimit, f.per_category); }},
   {"--n", "", "N", "2", "first N prompts of each category of each file; 0: all", FlagGroup::kBench, kTune,
@@ -267,6 +313,34 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view v) { return SetInts(v, 1, kNoLimit, f.prompt_lengths); }},
   {"--repeat", "", "N", "7", "how often everything is timed, in turn; at least 5", FlagGroup::kBench, kRows,
    [](Flags& f, std::string_view v) { return ReadInt(v, 5, 10000, f.repeats); }},
+
+  {"--kind", "", "KIND", "eagle3", "eagle3 (one layer over three taps), eagle (one over the last hidden state, with the model's output matrix) or medusa (a head for each place ahead)", FlagGroup::kTrain, kTrain, SetHeadKind},
+  {"--requests", "", "N", "0: one for each prompt, or 1000", "answers to learn from", FlagGroup::kTrain, kTrain,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 0, 10'000'000, f.train.requests); }},
+  {"--max-tokens", "", "N", "384", "most tokens of an answer", FlagGroup::kTrain, kTrain,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 8, 4096, f.train.texts.most_answer_tokens); }},
+  {"--temperature", "", "T", "0.8", "of every second answer; the others are greedy", FlagGroup::kTrain, kTrain,
+   [](Flags& f, std::string_view v) { return ReadFloat(v, {}, f.train.texts.temperature); }},
+  {"--seed", "", "N", "0", "keys all chance: same seed, same texts, same head", FlagGroup::kTrain, kTrain, SetTrainSeed},
+  {"--steps", "", "N", "3", "tokens ahead that are learned: steps of training-time test, or heads", FlagGroup::kTrain, kTrain,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 1, 8, f.train.options.steps); }},
+  {"--taps", "", "LIST", "", "layers whose output eagle3 reads, by commas, from 0; else 2, the middle one and the last but two", FlagGroup::kTrain, kTrain,
+   [](Flags& f, std::string_view v) { return SetInts(v, 0, kNoLimit, f.train.taps); }},
+  {"--head-tokens", "", "N", "8192", "tokens that the head can guess: those that the answers have most", FlagGroup::kTrain, kTrain,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 32, kNoLimit, f.train.head_tokens); }},
+  {"--from", "", "HEAD", "", "a head of the same model to go on from, on other prompts say; its kind, taps and tokens stay", FlagGroup::kTrain, kTrain,
+   [](Flags& f, std::string_view v) { return SetText(v, "path", f.train.from); }},
+  {"--epochs", "", "N", "10", "most times that every answer is learned from; it ends sooner if the head gets no better", FlagGroup::kTrain, kTrain,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 1, 10000, f.train.options.epochs); }},
+  {"--batch-tokens", "", "N", "2048", "tokens of prompts and answers for each update", FlagGroup::kTrain, kTrain,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 64, 1 << 20, f.train.options.batch_tokens); }},
+  {"--learning-rate", "", "R", "0.0005", "the highest; it rises to it at first and falls to a tenth", FlagGroup::kTrain, kTrain, SetLearningRate},
+  {"--precision", "", "TYPE", "", "how matrices are multiplied: f32 or bf16; else the faster one, as timed", FlagGroup::kTrain, kTrain, SetPrecision},
+  {"--quantization", "", "TYPE", "q8_0", "type of the head's matrices: q8_0, q4_0, f16 or f32", FlagGroup::kTrain, kTrain, SetExportType},
+  {"--features-gb", "", "GB", "8", "most hidden states on the disk, so that the model reads an answer once; of the others it reads them in every epoch", FlagGroup::kTrain, kTrain,
+   [](Flags& f, std::string_view v) { return ReadFloat(v, {}, f.train.features_gb); }},
+  {"--work", "", "FOLDER", "", "where answers, hidden states and checkpoints are kept; else the path of -o and .train", FlagGroup::kTrain, kTrain,
+   [](Flags& f, std::string_view v) { return SetText(v, "path", f.train.work); }},
 
   {"--speculative-config", "", "JSON", "{\"method\": \"auto\"}", "how to guess ahead: \"method\" is none, auto, or drafters joined by '+' (ngram, suffix, ngram_cache, token_recycling, lookahead, draft_model, eagle3, eagle2, eagle, medusa); \"model\": GGUF of the draft model, or of the head for the last four; \"num_speculative_tokens\": N for N guesses a step instead of as many as pay; \"policy\": goodput, fixed or threshold; see README", FlagGroup::kSpeculation, kConfigured | kServe | kBatch, SetSpeculation},
   {"--acceptance-warning", "", "SHARE", "0.5: but 0 with auto", "warn once when fewer of the guesses are accepted; 0: never", FlagGroup::kSpeculation, kConfigured | kServe | kBatch,
@@ -314,7 +388,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
   {"--json", "", "FILE", "", "write JSON to a file ('-': to standard output, and nothing else)", FlagGroup::kOutput, kRows,
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.json_file); }},
   {"--svg", "", "FILE", "", "write a plot to a file", FlagGroup::kOutput, kRows, SetSvgFile},
-  {"--report", "", "FILE", "", "write the results as a page (HTML) with plots", FlagGroup::kOutput, kBench | kTune, SetReportFile},
+  {"--report", "", "FILE", "", "write the results as a page (HTML) with plots", FlagGroup::kOutput, kBench | kTune | kTrain, SetReportFile},
   {"--out", "", "FILE", "", "write the best setting as a profile for --profile", FlagGroup::kOutput, kTune, SetOutFile},
   {"--help", "-h", "", "", "this text", FlagGroup::kOutput, kAll,
    [](Flags& f, std::string_view) -> Status { f.help = true; return Ok{}; }},

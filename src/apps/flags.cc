@@ -31,6 +31,7 @@ Words WordsOf(Subcommand subcommand) {
       return {1, "give one file of requests"};
     case Subcommand::kBench:
     case Subcommand::kTune:
+    case Subcommand::kTrain:
       return {0, "prompts are given with --prompts"};
     case Subcommand::kBenchRows:
     case Subcommand::kServe:

@@ -16,6 +16,8 @@
 #include "base/result.h"
 #include "hunch/sampling_params.h"
 #include "session/llm.h"
+#include "train/make_texts.h"
+#include "train/train_head.h"
 
 namespace hunch {
 
@@ -28,12 +30,26 @@ enum class Subcommand {
   kNgramBuild,
   kVocabCount,
   kTune,
+  kTrain,
   kTokenize,
   kDetokenize,
   kInspect,
   kDemo
 };
-inline constexpr int kSubcommands = 12;
+inline constexpr int kSubcommands = 13;
+
+// What `hunch train` alone takes.
+struct TrainFlags {
+  HeadKind kind = HeadKind::kEagle3;
+  TextOptions texts;  // its prompts come from --prompts
+  int requests = 0;   // 0: one for each prompt, or 1000 without any
+  TrainOptions options;
+  std::vector<int> taps;   // eagle3; none: chosen by the target's depth
+  int head_tokens = 8192;  // that a head can guess
+  std::string from;        // head to go on from; "": a new one
+  float features_gb = 8;   // most hidden states on the disk
+  std::string work;        // folder of what a later run goes on from; "": beside the head
+};
 
 struct Flags {
   bool help = false;  // when set, nothing else is meaningful
@@ -65,7 +81,7 @@ struct Flags {
   bool json = false;
   bool parse_special = false;  // tokenize
 
-  std::vector<std::string> prompt_files;             // bench
+  std::vector<std::string> prompt_files;             // bench, tune, train
   int per_category = 0;                              // bench; 0: all
   int tune_per_category = 2;                         // tune; 0: all
   int rounds = 3;                                    // bench
@@ -77,9 +93,9 @@ struct Flags {
   int repeats = 7;                                                 // bench rows
   std::string json_file;    // bench rows; "-": standard output
   std::string svg_file;     // bench rows
-  std::string report_file;  // bench, tune
+  std::string report_file;  // bench, tune, train
 
-  std::string out_file;      // batch, ngram build, vocab count; tune: the profile
+  std::string out_file;      // batch, ngram build, vocab count; tune: the profile; train: the head
   int vocab_tokens = 32768;  // vocab count
 
   std::string host = "127.0.0.1";        // serve
@@ -95,12 +111,14 @@ struct Flags {
   // serve: whose pages may read answers in a browser; none: nobody's.
   std::vector<std::string> allowed_origins;
 
+  TrainFlags train;
+
   std::vector<std::string> words;  // arguments that are not flags
 
   SamplingParams Sampling(int default_max_tokens) const;
 };
 
-enum class FlagGroup { kModel, kServer, kInput, kBench, kSpeculation, kSampling, kOutput };
+enum class FlagGroup { kModel, kServer, kInput, kBench, kTrain, kSpeculation, kSampling, kOutput };
 
 struct FlagSpec {
   std::string_view name;          // "--model"

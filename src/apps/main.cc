@@ -5,8 +5,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "apps/commands.h"
@@ -15,6 +17,26 @@
 
 namespace hunch {
 namespace {
+
+// Programs find what belongs to them beside themselves.
+std::string BesideThisProgram(const std::string& name) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (self.parent_path() / name).string();
+}
+
+// Returns only where there is no hunch-train.
+Error BecomeHunchTrain(std::span<const std::string> arguments) {
+  const std::string program = BesideThisProgram("hunch-train");
+  std::vector<std::string> words = {program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execv(program.c_str(), pointers.data());
+  return {ErrorCode::kNotFound, program + ": " + std::strerror(errno) +
+                                    "; training is a program of its own: build it with make train"};
+}
 
 int Main(std::span<const std::string> arguments) {
   // A reader that leaves makes writes fail instead of killing us between two tokens.
@@ -34,6 +56,7 @@ int Main(std::span<const std::string> arguments) {
                   .inspect = &Inspect,
                   .open_tokenizer = &OpenTokenizer,
                   .bench_rows = &RunRowBench,
+                  .become_hunch_train = [&] { return BecomeHunchTrain(arguments.subspan(1)); },
                   .demo_prompt = prompt == nullptr ? "" : prompt};
   const int code = RunProgram(arguments, context);
   out.flush();

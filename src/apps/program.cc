@@ -23,6 +23,8 @@ Result<int> Call(Subcommand subcommand, const Flags& flags, Context& context) {
       return BenchRowsCommand(flags, context);
     case Subcommand::kTune:
       return TuneCommand(flags, context);
+    case Subcommand::kTrain:
+      return TrainCommand(flags, context);
     case Subcommand::kTokenize:
       return TokenizeCommand(flags, context);
     case Subcommand::kNgramBuild:

@@ -1,5 +1,6 @@
 #include "quant/quantize.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +14,7 @@ namespace hunch {
 namespace {
 
 constexpr int kBlock = BlockQ4_0::kElements;
+static_assert(BlockQ8_0::kElements == kBlock);
 
 // The code of a weight at a scale of 1 / inverse, rounded to nearest; |x * inverse| is below 10.
 int Code(float x, float inverse) {
@@ -104,6 +106,24 @@ void QuantizeQ4_0(std::span<const float> x, std::span<std::byte> dst) {
       const int low = none ? 8 : Code(x[at + j], choice.inverse);
       const int high = none ? 8 : Code(x[at + j + 16], choice.inverse);
       block.qs[j] = static_cast<uint8_t>(low | high << 4);
+    }
+    std::memcpy(&dst[at / kBlock * sizeof(block)], &block, sizeof(block));
+  }
+}
+
+void QuantizeQ8_0(std::span<const float> x, std::span<std::byte> dst) {
+  HUNCH_CHECK_EQ(dst.size(), BytesOf(TensorType::kQ8_0, static_cast<int64_t>(x.size())));
+  for (size_t at = 0; at < x.size(); at += kBlock) {
+    const float peak = std::fabs(Peak(&x[at]));
+    BlockQ8_0 block = {};
+    if (peak > 0 && peak <= 65000.0f) {
+      uint16_t d = F32ToF16(peak / 127);
+      if (peak > 127.5f * F16ToF32(d)) ++d;  // it has few bits where it is subnormal
+      block.d = {{static_cast<uint8_t>(d & 255), static_cast<uint8_t>(d >> 8)}};
+      for (int i = 0; i < kBlock; ++i) {
+        const float code = std::nearbyint(x[at + i] / F16ToF32(d));
+        block.qs[i] = static_cast<int8_t>(std::clamp(code, -127.0f, 127.0f));
+      }
     }
     std::memcpy(&dst[at / kBlock * sizeof(block)], &block, sizeof(block));
   }

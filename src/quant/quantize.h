@@ -1,5 +1,5 @@
-// Packing of weights into 4-bit blocks, scalar: for models that are made smaller at load. Pure;
-// thread safe; the same bits on every machine.
+// Packing of weights into blocks, scalar: for models that are made smaller at load, and for heads.
+// Pure; thread safe; the same bits on every machine.
 #ifndef HUNCH_QUANT_QUANTIZE_H_
 #define HUNCH_QUANT_QUANTIZE_H_
 
@@ -14,6 +14,11 @@ namespace hunch {
 // eighth of that magnitude. A block of no more than 2^-20, of more than 65000 (the scale would have
 // no f16 worth having), or with NaN or infinity in it, becomes zeros: no model of use has one.
 void QuantizeQ4_0(std::span<const float> x, std::span<std::byte> dst);
+
+// dst[BytesOf(kQ8_0, x.size())] = x as Q8_0 blocks; x.size() is a multiple of 32. The scale is the
+// largest magnitude / 127; each weight is off by half a step at most. A block of more than 65000,
+// or with NaN or infinity in it, becomes zeros.
+void QuantizeQ8_0(std::span<const float> x, std::span<std::byte> dst);
 
 }  // namespace hunch
 

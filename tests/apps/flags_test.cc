@@ -78,10 +78,16 @@ TEST(FlagTable, EveryGeneratingSubcommandTakesEverySamplingFlag) {
 // Everything a flag with a numeric default can set.
 std::string Numbers(const Flags& f) {
   const SamplingParams& s = f.sampling;
+  const TrainFlags& t = f.train;
+  const std::string training = fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} {}", HeadKindName(t.kind), t.requests,
+      t.texts.most_answer_tokens, t.texts.temperature, t.texts.seed, t.options.steps, t.head_tokens,
+      t.options.epochs, t.options.batch_tokens, static_cast<float>(t.options.learning_rate),
+      GetTypeTraits(t.options.type).name, t.features_gb);
   return fmt::format(
       "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} "
-      "{}",
-      f.batched_tokens, f.audit_rate, f.watchdog_seconds, f.host, f.port, f.served_seqs,
+      "{} {}",
+      training, f.batched_tokens, f.audit_rate, f.watchdog_seconds, f.host, f.port, f.served_seqs,
       f.max_queued, f.repeats, fmt::join(f.rows, ","), fmt::join(f.contexts, ","),
       fmt::join(f.prompt_lengths, ","), f.threads, f.max_model_len, f.max_num_seqs,
       KvCacheDtypeName(f.kv_cache_dtype), f.per_category, f.rounds, s.min_tokens, s.temperature,

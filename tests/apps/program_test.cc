@@ -88,5 +88,15 @@ TEST(Program, OutOfMemoryIsOneLineAndExit1) {
   ExpectOneLine(app, {"run", "--model", "m", "hi"}, 1, "hunch run: out of memory\n");
 }
 
+TEST(Program, TrainingIsAProgramOfItsOwn) {
+  AppHarness app;
+  ExpectOneLine(app, {"train", "--model", "m"}, 2, "hunch train: nowhere to write to; give -o");
+  ExpectOneLine(app, {"train", "--model", "m", "-o", "h", "--kind", "owl"}, 2,
+                "hunch train: --kind: unknown kind 'owl': use eagle3, eagle or medusa");
+  ExpectOneLine(app, {"train", "--model", "m", "-o", "h", "--quantization", "q2_k"}, 2,
+                "hunch train: --quantization: unknown type 'q2_k'");
+  ExpectOneLine(app, {"train", "--model", "m", "-o", "h"}, 2, "hunch train: this program cannot");
+}
+
 }  // namespace
 }  // namespace hunch

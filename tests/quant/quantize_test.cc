@@ -1,4 +1,4 @@
-// Tests of packing to 4 bits: bounds on what unpacking gives back, the blocks that have no scale,
+// Tests of packing to blocks: bounds on what unpacking gives back, the blocks that have no scale,
 // and what the choice of scale is worth.
 #include "quant/quantize.h"
 
@@ -93,6 +93,39 @@ TEST(QuantizeQ4_0DeathTest, WrongSizesAreBugs) {
   std::vector<float> x(32);
   std::vector<std::byte> packed(17);
   EXPECT_DEATH(QuantizeQ4_0(x, packed), "17 vs 18");
+}
+
+TEST(QuantizeQ8_0, IsOffByHalfAStepAtMost) {
+  std::mt19937 random(8);
+  // The smallest have scales that are subnormal halves, of few bits.
+  for (const float spread : {1e-7f, 1e-5f, 1e-3f, 0.02f, 3.0f, 1e4f}) {
+    std::normal_distribution<float> normal(0, spread);
+    for (int block = 0; block < 200; ++block) {
+      std::vector<float> x(64);
+      for (float& value : x) value = normal(random);
+      std::vector<std::byte> packed(BytesOf(TensorType::kQ8_0, 64));
+      QuantizeQ8_0(x, packed);
+      std::vector<float> back(64);
+      Dequantize(TensorType::kQ8_0, packed, back);
+      for (size_t i = 0; i < x.size(); ++i) {
+        const uint16_t half =
+            static_cast<uint16_t>(std::to_integer<int>(packed[i / 32 * 34]) |
+                                  std::to_integer<int>(packed[i / 32 * 34 + 1]) << 8);
+        EXPECT_LE(std::fabs(back[i] - x[i]), F16ToF32(half) * 0.5001f) << spread;
+      }
+    }
+  }
+}
+
+TEST(QuantizeQ8_0, WhatHasNoScaleBecomesZeros) {
+  for (const float odd : {0.0f, 70000.0f, std::numeric_limits<float>::infinity(),
+                          std::numeric_limits<float>::quiet_NaN()}) {
+    std::vector<float> x(32, odd == 0 ? 0.0f : 1.0f);
+    x[7] = odd;
+    std::vector<std::byte> packed(BytesOf(TensorType::kQ8_0, 32), std::byte{1});
+    QuantizeQ8_0(x, packed);
+    EXPECT_EQ(packed, std::vector<std::byte>(packed.size())) << odd;
+  }
 }
 
 }  // namespace

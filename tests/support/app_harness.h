@@ -47,6 +47,7 @@ class AppHarness {
   decltype(Context::open_tokenizer) open_tokenizer;
   // Instead of an error: `bench rows` has no fake model.
   decltype(Context::bench_rows) bench_rows;
+  MakeHeadTrainer make_head_trainer;  // empty: this program is not hunch-train
   Result<InspectReport> inspect_report = InspectReport{};
 
   std::vector<LlmOptions> loads;

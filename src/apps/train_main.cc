@@ -1,0 +1,65 @@
+// The program `hunch-train`: `hunch train` with PyTorch in it. `hunch` becomes this program, so
+// that it needs none itself.
+#include <malloc.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "apps/commands.h"
+#include "apps/signals.h"
+#include "base/one_line.h"
+#include "train/eagle_torch.h"
+#include "train/medusa_torch.h"
+
+namespace hunch {
+namespace {
+
+// Every update takes and gives back tensors of tens of megabytes. Memory that goes back to the
+// system in between is cleared by it each time.
+void KeepMemory() {
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+}
+
+std::unique_ptr<HeadTrainer> MakeTrainer(const HeadStart& start) {
+  KeepMemory();
+  return start.config.kind == HeadKind::kMedusa ? MakeMedusaTrainer(start)
+                                                : MakeEagleTrainer(start);
+}
+
+int Main(std::vector<std::string> arguments) {
+  std::signal(SIGPIPE, SIG_IGN);
+  SignalInterrupts interrupts;
+  Context context{.console = {.in = std::cin,
+                              .out = std::cout,
+                              .err = std::cerr,
+                              .in_tty = isatty(STDIN_FILENO) == 1,
+                              .out_tty = isatty(STDOUT_FILENO) == 1,
+                              .err_tty = isatty(STDERR_FILENO) == 1},
+                  .interrupts = interrupts,
+                  .load = &Llm::Load,
+                  .inspect = &Inspect,
+                  .open_tokenizer = &OpenTokenizer,
+                  .bench_rows = &RunRowBench,
+                  .make_head_trainer = &MakeTrainer,
+                  .demo_prompt = ""};
+  arguments.insert(arguments.begin(), "train");
+  try {
+    return RunProgram(arguments, context);
+  } catch (const std::exception& error) {  // of PyTorch
+    std::cerr << OneLine(std::string("hunch train: ") + error.what()) << '\n';
+    return kExitFailure;
+  }
+}
+
+}  // namespace
+}  // namespace hunch
+
+int main(int argc, char** argv) {
+  return hunch::Main(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+}

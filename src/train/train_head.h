@@ -1,0 +1,74 @@
+// TrainHead: the loop around a HeadTrainer: batches, learning rate, judging, checkpoints, and the
+// head file, which always holds the best head so far. A run that was killed goes on from its last
+// checkpoint to the same bits. Not thread safe.
+#ifndef HUNCH_TRAIN_TRAIN_HEAD_H_
+#define HUNCH_TRAIN_TRAIN_HEAD_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "draft/head_file.h"
+#include "quant/types.h"
+#include "train/checkpoint.h"
+#include "train/features.h"
+#include "train/head_trainer.h"
+#include "train/target_rows.h"
+#include "train/train_set.h"
+
+namespace hunch {
+
+// Guesses of a chain when a head is judged, whatever number it was trained for.
+inline constexpr int kJudgedSteps = 5;
+
+struct TrainOptions {
+  int epochs = 10;  // at most: it ends where the head gets no better
+  int batch_tokens = 2048;
+  int steps = 3;  // of training-time test; a head of kind medusa: its heads
+  double learning_rate = 5e-4;
+  uint64_t seed = 0;
+  int judged_tokens = 16384;           // of held-out texts, about
+  int patience = 3;                    // epochs without a better head before it ends
+  std::optional<Precision> precision;  // none: the faster one, as timed
+  TensorType type = TensorType::kQ8_0;
+  double checkpoint_seconds = 60;
+};
+
+struct TrainReport {
+  int64_t update = 0, updates = 0;     // done, and all that there will be
+  double loss = 0;                     // of the last update
+  double tokens_per_second = 0;        // of answers, since this run began
+  double seconds_per_update = 0;       // likewise
+  const CurvePoint* judged = nullptr;  // the head was judged just now
+};
+// Called after every update and judgement; false: write a checkpoint and stop.
+using OnTrain = std::function<bool(const TrainReport&)>;
+// Told what was measured to choose between.
+using OnPrecision = std::function<void(double f32_seconds, double bf16_seconds)>;
+
+// What is trained on what. All that it names must outlive the training.
+struct TrainTask {
+  const HeadConfig& config;
+  const TrainSet& set;
+  const TargetRows& target;
+  Features& features;
+  std::string checkpoint, head;     // paths
+  const HeadState* from = nullptr;  // of the head to begin with (ImportHead); null: a new one
+};
+
+struct TrainOutcome {
+  bool finished = false;  // false: stopped by OnTrain
+  TrainPosition position;
+};
+
+// kInternal: the loss is no number any more.
+Result<TrainOutcome> TrainHead(const TrainOptions& options, const TrainTask& task,
+                               HeadTrainer& trainer, const OnTrain& on_train,
+                               const OnPrecision& on_precision);
+
+}  // namespace hunch
+
+#endif  // HUNCH_TRAIN_TRAIN_HEAD_H_

@@ -1,0 +1,45 @@
+#include "train/training_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hunch {
+
+TrainingMemory MemoryToTrain(const HeadConfig& config, const TrainOptions& options, int longest) {
+  constexpr uint64_t kFloat = sizeof(float);
+  uint64_t parameters = 0;
+  for (const HeadTensor& tensor : HeadTensors(config)) {
+    parameters += static_cast<uint64_t>(tensor.columns * std::max<int64_t>(tensor.rows, 1));
+  }
+  const uint64_t rows = std::max(options.batch_tokens, longest);
+  const uint64_t steps = options.steps;
+  const uint64_t hidden = config.target.hidden, tokens = config.output_rows();
+  // Values, gradients, two moments; bf16 copies and their gradients.
+  TrainingMemory memory;
+  memory.weights = parameters * (4 * kFloat + 4) + tokens * hidden * kFloat;
+  // Of a row in a step: what its backward pass reads again, most of it twice (fp32 and bf16).
+  const uint64_t widths = config.kind == HeadKind::kMedusa
+                              ? 4 * hidden
+                              : 16 * hidden + 6 * config.ffn + 4 * config.q_size();
+  // Rows of attention, over the longest text: scores, shares and their gradients.
+  const uint64_t attention =
+      config.kind == HeadKind::kMedusa ? 0 : uint64_t{6} * config.heads * longest;
+  memory.activations = rows * kFloat * (2 * config.tap_size() + steps * (widths + attention));
+  // Of each step the slopes.
+  memory.scores = rows * tokens * kFloat * steps;
+  return memory;
+}
+
+Status CheckTrainingFits(const TrainingMemory& memory, uint64_t available) {
+  if (memory.total() <= available) return Ok{};
+  const auto mb = [](uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  return Error{ErrorCode::kResourceExhausted,
+               fmt::format("training needs about {:.0f} MB (weights {:.0f}, activations {:.0f}, "
+                           "scores {:.0f}) and {:.0f} MB are free: lower --batch-tokens or "
+                           "--head-tokens",
+                           mb(memory.total()), mb(memory.weights), mb(memory.activations),
+                           mb(memory.scores), mb(available))};
+}
+
+}  // namespace hunch
