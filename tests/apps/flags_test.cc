@@ -263,7 +263,7 @@ TEST(Flags, BenchFlags) {
                           MethodChoice{.method = DraftMethod::Auto(), .guesses = 8},
                           MethodChoice{.method = DraftMethod::Auto(), .threshold = true}));
   for (const char* wrong :
-       {"eagle", "ngram+ngram", "ngram:0", "ngram:65", "ngram:x", "none:4", ""}) {
+       {"oracle", "ngram+ngram", "ngram:0", "ngram:65", "ngram:x", "none:4", ""}) {
     EXPECT_FALSE(Parse(Subcommand::kBench, {"--model", "m", "--methods", wrong}).ok()) << wrong;
   }
 }

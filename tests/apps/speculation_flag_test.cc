@@ -81,7 +81,7 @@ TEST(SpeculationFlag, RefusesWithTheReason) {
        "draft_vocab, num_speculative_tokens, policy"},
       {R"({"method": 1})", "\"method\" must be a string, not a number"},
       {R"({"method": null})", "\"method\" must be a string, not null"},
-      {R"({"method": "eagle"})", "unknown speculation method 'eagle': use none, auto"},
+      {R"({"method": "oracle"})", "unknown speculation method 'oracle': use none, auto"},
       {R"({"model": ["a"]})", "\"model\" must be a string, not an array"},
       {R"({"num_speculative_tokens": "4"})",
        "\"num_speculative_tokens\" must be a whole number, not a string"},

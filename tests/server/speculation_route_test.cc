@@ -84,7 +84,7 @@ TEST_F(SpeculationRouteTest, APostChangesItForTheRequestsThatCome) {
 TEST_F(SpeculationRouteTest, WhatIsWrongIsSaidAndChangesNothing) {
   for (const auto& [body, message] :
        {std::pair("", "bad JSON"), std::pair("[]", "an object"),
-        std::pair(R"({"method": "eagle"})", "unknown speculation method"),
+        std::pair(R"({"method": "oracle"})", "unknown speculation method"),
         std::pair(R"({"method": "draft_model"})", "needs"),
         std::pair(R"({"nodes": 3})", "unknown key")}) {
     const auto reply = Post(body);
