@@ -1,6 +1,7 @@
 #include "train/head_trainer_torch.h"
 
 #include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -54,7 +55,7 @@ at::Tensor TorchTrainer::Scores(const at::Tensor& input, const std::string& outp
 // The cross entropy to the target's probabilities p of a softmax q has the slope q - p.
 double TorchTrainer::ScoreSlice(const HeadBatch& batch, int64_t first, int64_t count,
                                 std::vector<Step>& steps) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   // In fp32 whatever the precision, as the target's own scores are.
   const at::Tensor finals = ViewOf(batch.finals, {batch.answers(), batch.hidden});
   const at::Tensor wanted =
@@ -121,7 +122,7 @@ double TorchTrainer::TimeUpdate(const HeadBatch& batch) {
 }
 
 HeadGuesses TorchTrainer::Guess(const HeadBatch& batch) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   const std::unique_ptr<Pass> pass = Run(batch);
   HeadGuesses guesses;
   for (int step = 0; step < batch.steps; ++step) {

@@ -1,6 +1,7 @@
 #include "train/learned_weights_torch.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -69,7 +70,7 @@ const LearnedWeights::Weight& LearnedWeights::At(std::string_view name) const {
 }
 
 void LearnedWeights::Set(std::string_view name, std::span<const float> values) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   Weight& weight = At(name);
   HUNCH_CHECK_EQ(static_cast<int64_t>(values.size()), weight.value.numel()) << name;
   weight.value.copy_(ViewOf(values, ShapeOf(weight.tensor)));
@@ -109,7 +110,7 @@ void LearnedWeights::ForgetGradients() {
 }
 
 void LearnedWeights::Update(double learning_rate) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   double squares = 0;
   for (const Weight& weight : weights_) {
     if (weight.value.grad().defined()) {
@@ -146,7 +147,7 @@ HeadState LearnedWeights::State() const {
 }
 
 void LearnedWeights::Restore(const HeadState& state) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   HUNCH_CHECK_EQ(state.weights.size(), weights_.size());
   for (const WeightState& from : state.weights) {
     Set(from.tensor.name, from.value);
