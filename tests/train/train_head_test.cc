@@ -137,7 +137,7 @@ TEST_F(TrainHeadTest, GoesOnFromAHeadThatThereIs) {
   FakeHeadTrainer second(config_);
   ASSERT_FALSE(Train(second, [](const TrainReport&) { return false; })->finished);
   // Taps are scaled in training and not in the file.
-  const auto &fc = second.State().weights[0].value, &before = first.State().weights[0].value;
+  const auto fc = second.State().weights[0].value, before = first.State().weights[0].value;
   for (size_t i = 0; i < fc.size(); ++i) EXPECT_NEAR(fc[i], before[i], 1e-6);
   EXPECT_NE(state.weights[0].value, before);
   from_ = nullptr;
