@@ -66,6 +66,9 @@ struct Context {
   };
 };
 
+// The process's own console, writing to `out`, with the real models; the rest is the caller's.
+Context RealContext(std::ostream& out, Interrupts& interrupts);
+
 // Exit codes of every subcommand.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailure = 1;    // memory, I/O, a model that does not fit

@@ -45,19 +45,9 @@ int Main(std::span<const std::string> arguments) {
   std::ostream out(&out_buffer);
   SignalInterrupts interrupts;
   const char* prompt = std::getenv("HUNCH_PROMPT");
-  Context context{.console = {.in = std::cin,
-                              .out = out,
-                              .err = std::cerr,
-                              .in_tty = isatty(STDIN_FILENO) == 1,
-                              .out_tty = isatty(STDOUT_FILENO) == 1,
-                              .err_tty = isatty(STDERR_FILENO) == 1},
-                  .interrupts = interrupts,
-                  .load = &Llm::Load,
-                  .inspect = &Inspect,
-                  .open_tokenizer = &OpenTokenizer,
-                  .bench_rows = &RunRowBench,
-                  .become_hunch_train = [&] { return BecomeHunchTrain(arguments.subspan(1)); },
-                  .demo_prompt = prompt == nullptr ? "" : prompt};
+  Context context = RealContext(out, interrupts);
+  context.become_hunch_train = [&] { return BecomeHunchTrain(arguments.subspan(1)); };
+  if (prompt != nullptr) context.demo_prompt = prompt;
   const int code = RunProgram(arguments, context);
   out.flush();
   if (out_buffer.error() != 0 && out_buffer.error() != EPIPE) {

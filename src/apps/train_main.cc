@@ -1,7 +1,6 @@
 // The program `hunch-train`: `hunch train` with PyTorch in it. `hunch` becomes this program, so
 // that it needs none itself.
 #include <malloc.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <exception>
@@ -35,19 +34,8 @@ std::unique_ptr<HeadTrainer> MakeTrainer(const HeadStart& start) {
 int Main(std::vector<std::string> arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   SignalInterrupts interrupts;
-  Context context{.console = {.in = std::cin,
-                              .out = std::cout,
-                              .err = std::cerr,
-                              .in_tty = isatty(STDIN_FILENO) == 1,
-                              .out_tty = isatty(STDOUT_FILENO) == 1,
-                              .err_tty = isatty(STDERR_FILENO) == 1},
-                  .interrupts = interrupts,
-                  .load = &Llm::Load,
-                  .inspect = &Inspect,
-                  .open_tokenizer = &OpenTokenizer,
-                  .bench_rows = &RunRowBench,
-                  .make_head_trainer = &MakeTrainer,
-                  .demo_prompt = ""};
+  Context context = RealContext(std::cout, interrupts);
+  context.make_head_trainer = &MakeTrainer;
   arguments.insert(arguments.begin(), "train");
   try {
     return RunProgram(arguments, context);
