@@ -41,6 +41,9 @@ struct Avx2 : X86Sums {
   HUNCH_INLINE static I Load(const std::byte* from) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   }
+  HUNCH_INLINE static void StoreCodes(std::byte* to, I v) {
+    _mm256_store_si256(reinterpret_cast<I*>(to), v);
+  }
   HUNCH_INLINE static I Set1(int byte) { return _mm256_set1_epi8(static_cast<char>(byte)); }
   HUNCH_INLINE static I And(I a, I b) { return _mm256_and_si256(a, b); }
   HUNCH_INLINE static I AndOr(I v, I mask, I low) {

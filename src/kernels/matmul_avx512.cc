@@ -39,6 +39,7 @@ struct Avx512 : X86Sums {
   }
 
   HUNCH_INLINE static I Load(const std::byte* from) { return _mm512_loadu_si512(from); }
+  HUNCH_INLINE static void StoreCodes(std::byte* to, I v) { _mm512_store_si512(to, v); }
   HUNCH_INLINE static I Set1(int byte) { return _mm512_set1_epi8(static_cast<char>(byte)); }
   HUNCH_INLINE static I And(I a, I b) { return _mm512_and_si512(a, b); }
   HUNCH_INLINE static I AndOr(I v, I mask, I low) {

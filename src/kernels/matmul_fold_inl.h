@@ -99,6 +99,19 @@ HUNCH_INLINE void PrepareSums(const int16_t* sum, const float* scale, int blocks
   }
 }
 
+// The sums of a tile's rows over a span of `blocks` blocks; k: from row to row.
+template <typename S, TensorType type, int rows>
+HUNCH_INLINE void PrepareTile(const int16_t* sum, const float* scale, int64_t k, int blocks,
+                              SpanSums<rows>& sums) {
+  if constexpr (S::template CodeOffset<type>() != 0 ||
+                PackLayoutOf(type).scales != ScaleKind::kBlock) {
+    for (int64_t r = 0; r < rows; ++r) {
+      PrepareSums<S, type>(sum + r * k / 16, scale + r * k / 32, blocks, sums.start[r],
+                           sums.min_factor[r]);
+    }
+  }
+}
+
 // A tile's rows at one block. Pointers walk from row to row, because `rows` row pointers would not
 // fit the registers.
 template <int rows>
@@ -109,17 +122,27 @@ struct BlockRows {
   const SpanSums<rows>* sums;
 };
 
+// The codes of 32 weights as they are packed.
+template <typename S, TensorType type>
+struct PackedCodes {
+  const Tile& t;
+  const std::byte* codes;
+  template <int quad>
+  HUNCH_INLINE typename S::I Quad(int v) const {
+    return UnpackQuad<S, type, quad>(VectorAt<S>(codes, t, v, 64));
+  }
+};
+
 // Adds quads first and second of every row to the partial sums; `step` of `steps`.
 template <typename S, TensorType type, int rows, int vectors, int first, int second, int step,
-          int steps>
-HUNCH_INLINE void AddQuads(const Tile& t, const std::byte* codes, const BlockRows<rows>& x,
+          int steps, typename Codes>
+HUNCH_INLINE void AddQuads(const Codes& codes, const BlockRows<rows>& x,
                            typename S::Partial (&partial)[rows][vectors]) {
   typename S::I a[vectors], b[vectors];
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) {
-    const std::byte* at = VectorAt<S>(codes, t, v, 64);
-    a[v] = UnpackQuad<S, type, first>(at);
-    b[v] = UnpackQuad<S, type, second>(at);
+    a[v] = codes.template Quad<first>(v);
+    b[v] = codes.template Quad<second>(v);
   }
   const int8_t* q = x.q;
 #pragma GCC unroll 16
@@ -177,74 +200,32 @@ HUNCH_INLINE void BeginSums(const BlockRows<rows>& x, int at,
 }
 
 // 32 weights with one scale (and perhaps one minimum).
-template <typename S, TensorType type, int rows, int vectors>
-HUNCH_INLINE void Fold32(const Tile& t, const std::byte* codes, const BlockRows<rows>& x, int b,
+template <typename S, TensorType type, int rows, int vectors, typename Codes>
+HUNCH_INLINE void Fold32(const Codes& codes, const BlockRows<rows>& x, int b,
                          const typename S::F (&d)[vectors], const typename S::F (&m)[vectors],
                          typename S::F (&acc)[rows][vectors]) {
   constexpr ScaleKind kKind = PackLayoutOf(type).scales;
   typename S::Partial partial[rows][vectors];
   BeginSums<S, type>(x, b, partial);
-  AddQuads<S, type, rows, vectors, 0, 4, 0, 4>(t, codes, x, partial);
-  AddQuads<S, type, rows, vectors, 1, 5, 1, 4>(t, codes, x, partial);
-  AddQuads<S, type, rows, vectors, 2, 6, 2, 4>(t, codes, x, partial);
-  AddQuads<S, type, rows, vectors, 3, 7, 3, 4>(t, codes, x, partial);
+  AddQuads<S, type, rows, vectors, 0, 4, 0, 4>(codes, x, partial);
+  AddQuads<S, type, rows, vectors, 1, 5, 1, 4>(codes, x, partial);
+  AddQuads<S, type, rows, vectors, 2, 6, 2, 4>(codes, x, partial);
+  AddQuads<S, type, rows, vectors, 3, 7, 3, 4>(codes, x, partial);
   Fold<S, type, kKind != ScaleKind::kBlock>(x, b, partial, d, m, acc);
 }
 
 // Half a block: 16 weights with a scale (and perhaps a minimum) of their own.
-template <typename S, TensorType type, int rows, int vectors, int half>
-HUNCH_INLINE void Fold16(const Tile& t, const std::byte* codes, const BlockRows<rows>& x, int b,
+template <typename S, TensorType type, int half, int rows, int vectors, typename Codes>
+HUNCH_INLINE void Fold16(const Codes& codes, const BlockRows<rows>& x, int b,
                          const typename S::F (&d)[vectors], const typename S::F (&m)[vectors],
                          typename S::F (&acc)[rows][vectors]) {
   constexpr ScaleKind kKind = PackLayoutOf(type).scales;
   constexpr int kFirst = 4 * half;
   typename S::Partial partial[rows][vectors];
   BeginSums<S, type>(x, 2 * b + half, partial);
-  AddQuads<S, type, rows, vectors, kFirst, kFirst + 1, 0, 2>(t, codes, x, partial);
-  AddQuads<S, type, rows, vectors, kFirst + 2, kFirst + 3, 1, 2>(t, codes, x, partial);
+  AddQuads<S, type, rows, vectors, kFirst, kFirst + 1, 0, 2>(codes, x, partial);
+  AddQuads<S, type, rows, vectors, kFirst + 2, kFirst + 3, 1, 2>(codes, x, partial);
   Fold<S, type, kKind == ScaleKind::kSuper16Min>(x, 2 * b + half, partial, d, m, acc);
-}
-
-template <typename S, TensorType type, int rows, int vectors, int half>
-HUNCH_INLINE void FoldSuper16(const Tile& t, const std::byte* codes, const std::byte* small,
-                              const BlockRows<rows>& x, int b, const typename S::F (&d)[vectors],
-                              const typename S::F (&dmin)[vectors],
-                              typename S::F (&acc)[rows][vectors]) {
-  typename S::F scale[vectors], min[vectors];
-#pragma GCC unroll 4
-  for (int v = 0; v < vectors; ++v) {
-    const std::byte* at = VectorAt<S>(small + 16 * half, t, v, 16);
-    if constexpr (PackLayoutOf(type).scales == ScaleKind::kSuper16) {
-      scale[v] = min[v] = S::Mul(d[v], S::WidenI8(at));
-    } else {
-      scale[v] = S::Mul(d[v], S::WidenLowNibbles(at));
-      min[v] = S::Negate(S::Mul(dmin[v], S::WidenHighNibbles(at)));
-    }
-  }
-  Fold16<S, type, rows, vectors, half>(t, codes, x, b, scale, min, acc);
-}
-
-// Block b of a super-block of 256 whose first byte is `chunk`; d and dmin are the super-block's.
-template <typename S, TensorType type, int rows, int vectors>
-HUNCH_INLINE void FoldSuperBlock(const Tile& t, const std::byte* chunk, const BlockRows<rows>& x,
-                                 int b, const typename S::F (&d)[vectors],
-                                 const typename S::F (&dmin)[vectors],
-                                 typename S::F (&acc)[rows][vectors]) {
-  constexpr PackLayout kLayout = PackLayoutOf(type);
-  const std::byte* codes = chunk + kLayout.codes_at + 64 * kLayout.code_bits * b;
-  const std::byte* small = chunk + kLayout.small_at + 32 * b;
-  if constexpr (kLayout.scales == ScaleKind::kSuper32Min) {
-    typename S::F scale[vectors], min[vectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-      scale[v] = S::Mul(d[v], S::WidenU8(VectorAt<S>(small, t, v, 16)));
-      min[v] = S::Negate(S::Mul(dmin[v], S::WidenU8(VectorAt<S>(small + 16, t, v, 16))));
-    }
-    Fold32<S, type>(t, codes, x, b, scale, min, acc);
-  } else {
-    FoldSuper16<S, type, rows, vectors, 0>(t, codes, small, x, b, d, dmin, acc);
-    FoldSuper16<S, type, rows, vectors, 1>(t, codes, small, x, b, d, dmin, acc);
-  }
 }
 
 template <typename S, TensorType type, int vectors>
@@ -258,6 +239,49 @@ HUNCH_INLINE void LoadScales(const Tile& t, const std::byte* chunk, typename S::
     const std::byte* halves = VectorAt<S>(chunk + kLayout.scales_at, t, v, 32);
     d[v] = S::LoadF16(halves);
     m[v] = kMin ? S::LoadF16(halves + kGroupHalves) : d[v];
+  }
+}
+
+// The scales and minima of block b of a super-block, or of half of it where halves have their own;
+// d and dmin are the super-block's.
+template <typename S, TensorType type, int half, int vectors>
+HUNCH_INLINE void SuperScales(const Tile& t, const std::byte* chunk, int b,
+                              const typename S::F (&d)[vectors],
+                              const typename S::F (&dmin)[vectors], typename S::F (&scale)[vectors],
+                              typename S::F (&min)[vectors]) {
+  constexpr PackLayout kLayout = PackLayoutOf(type);
+  const std::byte* small = chunk + kLayout.small_at + 32 * b;
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; ++v) {
+    const std::byte* at = VectorAt<S>(small + 16 * half, t, v, 16);
+    if constexpr (kLayout.scales == ScaleKind::kSuper32Min) {
+      scale[v] = S::Mul(d[v], S::WidenU8(at));
+      min[v] = S::Negate(S::Mul(dmin[v], S::WidenU8(VectorAt<S>(small + 16, t, v, 16))));
+    } else if constexpr (kLayout.scales == ScaleKind::kSuper16) {
+      scale[v] = min[v] = S::Mul(d[v], S::WidenI8(at));
+    } else {
+      scale[v] = S::Mul(d[v], S::WidenLowNibbles(at));
+      min[v] = S::Negate(S::Mul(dmin[v], S::WidenHighNibbles(at)));
+    }
+  }
+}
+
+// Block b of a super-block of 256 whose first byte is `chunk`; d and dmin are the super-block's.
+template <typename S, TensorType type, int rows, int vectors>
+HUNCH_INLINE void FoldSuperBlock(const Tile& t, const std::byte* chunk, const BlockRows<rows>& x,
+                                 int b, const typename S::F (&d)[vectors],
+                                 const typename S::F (&dmin)[vectors],
+                                 typename S::F (&acc)[rows][vectors]) {
+  constexpr PackLayout kLayout = PackLayoutOf(type);
+  const PackedCodes<S, type> codes = {t, chunk + kLayout.codes_at + 64 * kLayout.code_bits * b};
+  typename S::F scale[vectors], min[vectors];
+  SuperScales<S, type, 0>(t, chunk, b, d, dmin, scale, min);
+  if constexpr (kLayout.scales == ScaleKind::kSuper32Min) {
+    Fold32<S, type>(codes, x, b, scale, min, acc);
+  } else {
+    Fold16<S, type, 0>(codes, x, b, scale, min, acc);
+    SuperScales<S, type, 1>(t, chunk, b, d, dmin, scale, min);
+    Fold16<S, type, 1>(codes, x, b, scale, min, acc);
   }
 }
 
@@ -281,7 +305,7 @@ HUNCH_INLINE void FoldSpan(const Tile& t, int64_t at, int blocks, BlockRows<rows
     for (int b = 0; b < blocks; ++b) {
       Prefetch<S, vectors>(t, at, kLayout.chunk_bytes);
       LoadScales<S, type>(t, t.group + at, d, m);
-      Fold32<S, type>(t, t.group + at, x, b, d, m, acc);
+      Fold32<S, type>(PackedCodes<S, type>{t, t.group + at}, x, b, d, m, acc);
       at += kLayout.chunk_bytes;
       x.q += 32;
       ++x.scale;

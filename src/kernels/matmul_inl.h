@@ -4,12 +4,14 @@
 // be linked into another machine's path.
 //
 // Order of work: panels of activation rows that stay in L2, then groups (weights in memory order),
-// then tiles of up to S::MaxTile rows (matmul_fold_inl.h).
+// then tiles of up to S::MaxTile rows (matmul_fold_inl.h); many tiles share what they unpack
+// (matmul_span_inl.h).
 #ifndef HUNCH_KERNELS_MATMUL_INL_H_
 #define HUNCH_KERNELS_MATMUL_INL_H_
 
 #include "kernels/matmul_fold_inl.h"
 #include "kernels/matmul_kernels.h"
+#include "kernels/matmul_span_inl.h"
 #include "kernels/pack_layout.h"
 
 namespace hunch {
@@ -24,6 +26,9 @@ constexpr bool kFlipSpeedOnly = false;
 constexpr int64_t kPanelBytes = 256 << 10;  // activations of a panel: half of the smallest L2
 // Bytes, of all groups that are read side by side: 10 % more GB/s than 3072, 16384 is no better.
 constexpr int64_t kPrefetchAhead = 8192;
+
+// Tiles of a panel from which spans are unpacked for all of them: with two, 8 rows take 5 % longer.
+constexpr int64_t kUnpackForTiles = 3;
 
 template <typename S, int rows, int vectors>
 HUNCH_INLINE void Clear(typename S::F (&acc)[rows][vectors]) {
@@ -49,19 +54,13 @@ HUNCH_INLINE void Store(const Tile& t, const typename S::F (&acc)[rows][vectors]
 template <typename S, TensorType type, int rows, int vectors>
 void QuantisedTile(const Tile& t) {
   constexpr PackLayout kLayout = PackLayoutOf(type);
-  constexpr int kCodeOffset = S::template CodeOffset<type>();
   typename S::F acc[rows][vectors];
   Clear<S>(acc);
   SpanSums<rows> sums;
   int64_t at = 0;
   for (int64_t k = 0; k < t.k; k += kSpan) {
     const int blocks = t.k - k < kSpan ? static_cast<int>((t.k - k) / 32) : 8;
-    if constexpr (kCodeOffset != 0 || kLayout.scales != ScaleKind::kBlock) {
-      for (int64_t r = 0; r < rows; ++r) {
-        PrepareSums<S, type>(t.sum + (r * t.k + k) / 16, t.scale + (r * t.k + k) / 32, blocks,
-                             sums.start[r], sums.min_factor[r]);
-      }
-    }
+    PrepareTile<S, type>(t.sum + k / 16, t.scale + k / 32, t.k, blocks, sums);
     const BlockRows<rows> x = {t.q + k, t.scale + k / 32, t.k, &sums};
     FoldSpan<S, type>(t, at, blocks, x, acc);
     at += kLayout.chunk_bytes * (kLayout.chunk_weights == 256 ? 1 : blocks);
@@ -147,21 +146,31 @@ HUNCH_INLINE void MultiplyPanel(const MatMulArgs& args, int64_t g, int64_t begin
   const int64_t tiles = (rows + kMax - 1) / kMax;
   const std::byte* group = args.weights + g * args.group_bytes;
   const bool last = g + kGroups == args.groups;
+  const auto tile_at = [&](int64_t first) -> Tile {
+    return {.group = group,
+            .group_bytes = args.group_bytes,
+            .k = args.k,
+            .q = kPlain ? nullptr : args.q + first * args.k,
+            .scale = kPlain ? nullptr : args.scale + first * args.k / 32,
+            .sum = kPlain ? nullptr : args.sum + first * args.k / 16,
+            .f32 = kPlain ? args.f32 + first * args.k : nullptr,
+            .y = args.y + first * args.ldy + 16 * g,
+            .ldy = args.ldy,
+            .lanes = 16 * (kGroups - 1) + (last ? args.last_rows : 16),
+            .ahead = {}};
+  };
+  if constexpr (!kPlain && vectors > 1) {
+    // SPEED ONLY: weights unpacked once for all tiles, or by each.
+    if ((tiles >= kUnpackForTiles) != kFlipSpeedOnly) {
+      return MultiplySpans<S, type, vectors>(tile_at(begin), rows, tiles, last);
+    }
+  }
   for (int64_t i = 0; i < tiles; ++i) {
     const int64_t first = begin + rows * i / tiles;
     const int64_t end = begin + rows * (i + 1) / tiles;
-    kTiles.tile[end - first - 1](
-        {.group = group,
-         .group_bytes = args.group_bytes,
-         .k = args.k,
-         .q = kPlain ? nullptr : args.q + first * args.k,
-         .scale = kPlain ? nullptr : args.scale + first * args.k / 32,
-         .sum = kPlain ? nullptr : args.sum + first * args.k / 16,
-         .f32 = kPlain ? args.f32 + first * args.k : nullptr,
-         .y = args.y + first * args.ldy + 16 * g,
-         .ldy = args.ldy,
-         .lanes = 16 * (kGroups - 1) + (last ? args.last_rows : 16),
-         .ahead = PlanAhead(group, args.group_bytes, kGroups, last, i, tiles)});
+    Tile tile = tile_at(first);
+    tile.ahead = PlanAhead(group, args.group_bytes, kGroups, last, i, tiles);
+    kTiles.tile[end - first - 1](tile);
   }
 }
 
@@ -172,8 +181,12 @@ void MatMulOfType(const MatMulArgs& args) {
   const int64_t row_bytes = args.k * (PackLayoutOf(type).scales == ScaleKind::kNone ? 4 : 1);
   int64_t panel = kPanelBytes / row_bytes / kMax * kMax;
   if (panel < kMax) panel = kMax;
-  for (int64_t begin = 0; begin < args.m; begin += panel) {
-    const int64_t rows = args.m - begin < panel ? args.m - begin : panel;
+  if (panel > kMostSpanRows) panel = kMostSpanRows / kMax * kMax;
+  // Of almost equal size, as tiles are.
+  const int64_t panels = (args.m + panel - 1) / panel;
+  for (int64_t i = 0; i < panels; ++i) {
+    const int64_t begin = args.m * i / panels;
+    const int64_t rows = args.m * (i + 1) / panels - begin;
     int64_t g = 0;
     if constexpr (kVectors == S::kParts) {
       for (; g < args.groups; ++g) MultiplyPanel<S, type, kVectors>(args, g, begin, rows);

@@ -29,6 +29,9 @@ struct Neon {
   HUNCH_INLINE static I Load(const std::byte* from) {
     return vld1q_s8(reinterpret_cast<const int8_t*>(from));
   }
+  HUNCH_INLINE static void StoreCodes(std::byte* to, I v) {
+    vst1q_s8(reinterpret_cast<int8_t*>(to), v);
+  }
   HUNCH_INLINE static I Set1(int byte) { return vdupq_n_s8(static_cast<int8_t>(byte)); }
   HUNCH_INLINE static I And(I a, I b) { return vandq_s8(a, b); }
   // `low` has no bit of the mask.
