@@ -1,4 +1,4 @@
-# What `cmake --install` leaves: the program, include/hunch, and one library with a package file, so that
+# What `cmake --install` leaves: the program, its heads, include/hunch, and one library with a package file, so that
 # find_package(hunch) gives the target hunch::hunch. The library is session/ and all that it stands on, in one
 # archive: the layers are nobody's business outside.
 include(GNUInstallDirs)
@@ -51,11 +51,15 @@ endif()
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/hunch)
 install(TARGETS hunch RUNTIME)
+# The program looks for them beside itself: here, and in the build folder (src/apps/main.cc).
+set(heads_folder ${CMAKE_INSTALL_DATADIR}/hunch/heads)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/heads/ DESTINATION ${heads_folder} FILES_MATCHING PATTERN "*.gguf")
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/heads ${CMAKE_BINARY_DIR}/heads SYMBOLIC)
 install(TARGETS hunch_library EXPORT hunch ARCHIVE)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/hunch TYPE INCLUDE)
 install(EXPORT hunch NAMESPACE hunch:: DESTINATION ${package_folder} FILE hunchTargets.cmake)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/hunchConfig.cmake.in ${CMAKE_BINARY_DIR}/hunchConfig.cmake
-  INSTALL_DESTINATION ${package_folder})
+  INSTALL_DESTINATION ${package_folder} PATH_VARS heads_folder)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/hunchConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/hunchConfig.cmake ${CMAKE_BINARY_DIR}/hunchConfigVersion.cmake
   DESTINATION ${package_folder})

@@ -33,7 +33,10 @@ struct SpeculativeConfig {
   // "auto": what pays, as it is measured; "none": plain decoding; or drafters joined by '+' (ngram,
   // suffix, token_recycling, lookahead, draft_model, eagle3, eagle2, eagle, medusa).
   std::string method = "auto";
-  std::string model = {};          // GGUF file of a draft model or a head; auto uses it too
+  std::string model = {};  // GGUF file of a draft model or a head; auto uses it too
+  // GGUF file of a head, beside a draft model too; "": the one of EngineArgs::heads that fits the
+  // model, if there is one; "none": none.
+  std::string head = {};
   int num_speculative_tokens = 0;  // guesses a step, 1 to 64; 0: as many as pay
 };
 
@@ -46,6 +49,8 @@ struct EngineArgs {
   std::string kv_cache_dtype = "auto";  // "auto" (f16), "f16", "q8_0" or "f32"
   bool enable_prefix_caching = true;    // prompts that begin alike are read once
   SpeculativeConfig speculative_config = {};
+  // Folder of the heads that are installed with Hunch (hunch_HEADS in CMake); "": none are used.
+  std::string heads = {};
 };
 
 // One turn of a chat. Roles are the template's: "system", "user", "assistant", ...

@@ -52,10 +52,7 @@ class Bench {
       HUNCH_ASSIGN_OR_RETURN(auto more, ReadPromptsFile(file, flags_.per_category));
       prompts.insert(prompts.end(), more.begin(), more.end());
     }
-    const bool needs_draft = std::any_of(results_.methods.begin(), results_.methods.end(),
-                                         [](const auto& m) { return m.UsesDraftModel(); });
-    HUNCH_ASSIGN_OR_RETURN(
-        llm_, LoadModel(flags_, needs_draft ? flags_.speculation.fields.model : "", context_));
+    HUNCH_ASSIGN_OR_RETURN(llm_, LoadModelFor(flags_, results_.methods, context_));
     results_.threads = llm_->threads();
     results_.compared = params_.acceptance == AcceptanceRule::kCoupled;
     results_.max_model_len = llm_->max_model_len();

@@ -27,6 +27,9 @@ HtmlFacts Settings(const BenchResults& results, const Flags& flags) {
   if (const std::string& draft = flags.speculation.fields.model; !draft.empty()) {
     facts.emplace_back("Draft model", FileName(draft));
   }
+  if (const std::string& head = flags.speculation.fields.head; !head.empty()) {
+    facts.emplace_back("Head", FileName(head));
+  }
   facts.emplace_back("Cache", std::string(KvCacheDtypeName(flags.kv_cache_dtype)));
   facts.emplace_back(
       "Prompts", fmt::format("{} ({} skipped as too long), {} round{}", results.prompts.size(),

@@ -139,6 +139,7 @@ Json BenchJson(const BenchResults& results, const Flags& flags) {
   Json json;
   json["model"] = flags.model;
   json["draft_model"] = flags.speculation.fields.model;
+  json["head"] = flags.speculation.fields.head;
   json["cpu"] = CpuName();
   json["isa"] = IsaName(ActiveIsa());
   json["threads"] = results.threads;

@@ -25,7 +25,8 @@ Context RealContext(std::ostream& out, Interrupts& interrupts) {
           .inspect = &Inspect,
           .open_tokenizer = &OpenTokenizer,
           .bench_rows = &RunRowBench,
-          .demo_prompt = ""};
+          .demo_prompt = "",
+          .heads = ""};
 }
 
 }  // namespace hunch

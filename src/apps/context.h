@@ -59,6 +59,7 @@ struct Context {
   // Becomes hunch-train, with the same arguments; returns only if that cannot be.
   std::function<Error()> become_hunch_train = {};
   std::string demo_prompt;  // HUNCH_PROMPT; "": not set
+  std::string heads;        // folder of the heads that are shipped; "": there is none
   // Seconds since some moment, never falling.
   std::function<double()> clock = [] {
     const auto since = std::chrono::steady_clock::now().time_since_epoch();

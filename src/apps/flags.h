@@ -56,6 +56,8 @@ struct Flags {
 
   std::string model;
   std::string draft;                // inspect
+  std::string head;                 // inspect
+  std::string heads;                // folder of the heads that are shipped; "": the context's
   std::vector<std::string> drafts;  // tune
   int threads = 0;
   int max_model_len = 0;

@@ -22,17 +22,8 @@ LlmOptions ModelOptions(const Flags& flags) {
   options.kv_cache_dtype = flags.kv_cache_dtype;
   options.enable_prefix_caching = flags.enable_prefix_caching;
   options.pass_times = flags.pass_times;
+  options.heads = flags.heads;
   return options;
-}
-
-Result<std::unique_ptr<Llm>> LoadModel(const Flags& flags, const std::string& draft_model,
-                                       const Context& context) {
-  HUNCH_RETURN_IF_ERROR(ChooseIsa());
-  LlmOptions options = ModelOptions(flags);
-  options.draft_model = draft_model;
-  options.draft_quantization = flags.speculation.fields.draft_quantization;
-  options.draft_vocab = flags.speculation.fields.draft_vocab;
-  return context.load(options);
 }
 
 Result<SpeculativeConfig> SpeculationOf(const Flags& flags) {
@@ -42,9 +33,18 @@ Result<SpeculativeConfig> SpeculationOf(const Flags& flags) {
                fmt::format("--speculative-config: {}", config.error().message)};
 }
 
+Result<std::unique_ptr<Llm>> LoadModelFor(const Flags& flags,
+                                          std::span<const SpeculativeConfig> speculations,
+                                          const Context& context) {
+  HUNCH_RETURN_IF_ERROR(ChooseIsa());
+  LlmOptions options = ModelOptions(flags);
+  NameDrafts(speculations, options);
+  return context.load(options);
+}
+
 Result<std::unique_ptr<Llm>> LoadModelFor(const Flags& flags, const SpeculativeConfig& speculation,
                                           const Context& context) {
-  return LoadModel(flags, speculation.UsesDraftModel() ? speculation.model : "", context);
+  return LoadModelFor(flags, {&speculation, 1}, context);
 }
 
 Json StartOfChat(const Flags& flags) {

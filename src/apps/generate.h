@@ -4,6 +4,7 @@
 #define HUNCH_APPS_GENERATE_H_
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,14 @@ namespace hunch {
 // What the flags of group "Model" say.
 LlmOptions ModelOptions(const Flags& flags);
 
-// draft_model "": load none. Checks HUNCH_ISA first.
-Result<std::unique_ptr<Llm>> LoadModel(const Flags& flags, const std::string& draft_model,
-                                       const Context& context);
-
 // What --speculative-config says; `auto` when it was not given.
 Result<SpeculativeConfig> SpeculationOf(const Flags& flags);
 
-// The model, and the draft model if `speculation` uses one.
+// The model, and the draft model and the head that requests with these configurations use. Checks
+// HUNCH_ISA first.
+Result<std::unique_ptr<Llm>> LoadModelFor(const Flags& flags,
+                                          std::span<const SpeculativeConfig> speculations,
+                                          const Context& context);
 Result<std::unique_ptr<Llm>> LoadModelFor(const Flags& flags, const SpeculativeConfig& speculation,
                                           const Context& context);
 

@@ -109,17 +109,17 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
      "the\nsame.\n",
      "  hunch vocab count --model m.gguf -o frequent.txt --tokens 32768 corpus/*.txt\n"},
     {"tune", "", "find the fastest way of guessing for your prompts",
-     "Tries plain decoding, auto, suffix, ngram, token_recycling and each --draft, with K guesses "
-     "a\n"
-     "step and with as many as pay, on the same prompts in turn. What is clearly behind after the "
-     "first\n"
-     "prompts runs no further. accept: guesses accepted of guesses verified. tok/s: whole "
-     "requests,\n"
-     "prompt passes included; expected: by acceptance and what passes of so many rows take. Where "
-     "auto\n"
-     "is as fast as the best, auto is taken. Ctrl-C shows what is known so far. Exit code 3: an "
-     "output\n"
-     "differs from plain decoding's.\n",
+     "Tries plain decoding, auto, suffix, ngram, token_recycling, the head that is shipped for "
+     "the\n"
+     "model and each --draft, with K guesses a step and with as many as pay, on the same prompts "
+     "in\n"
+     "turn. What is clearly behind after the first prompts runs no further. accept: guesses "
+     "accepted\n"
+     "of guesses verified. tok/s: whole requests, prompt passes included; expected: by acceptance "
+     "and\n"
+     "what passes of so many rows take. Where auto is as fast as the best, auto is taken. Ctrl-C "
+     "shows\n"
+     "what is known so far. Exit code 3: an output differs from plain decoding's.\n",
      "  hunch tune --model m.gguf --prompts mine.jsonl --out profile.json\n"
      "  hunch tune --model big.gguf --draft small.gguf --prompts p.jsonl --report tune.html\n"
      "  hunch run --model m.gguf --profile profile.json \"Why is the sky blue?\"\n"},
@@ -239,7 +239,9 @@ std::string ProgramHelp() {
       "  hunch --version\n\n"
       "Example:\n"
       "  hunch run --model m.gguf --speculative-config '{\"method\": \"ngram\"}' \"Hello!\"\n\n"
-      "HUNCH_ISA=ref|avx2|avx512|neon forces an instruction set; the text does not depend on it.\n";
+      "HUNCH_ISA=ref|avx2|avx512|neon forces an instruction set, HUNCH_HEADS=DIR names the folder "
+      "of\n"
+      "heads; the text does not depend on them.\n";
   return out;
 }
 

@@ -42,13 +42,21 @@ Json ModelJson(const ModelReport& model) {
           {"has_chat_template", model.has_chat_template}};
 }
 
+const char* RoleOf(const ModelReport& draft) { return RunsHead(draft.drafter) ? "head" : "draft"; }
+
+std::string WhatDrafts(const InspectReport& report) {
+  if (report.draft.size() > 1) return "draft model or the head";
+  return RunsHead(report.draft[0].drafter) ? "head" : "draft model";
+}
+
 bool FitsMemory(const MemoryPlan& memory) { return memory.total() <= memory.available; }
 
 Json ReportJson(const InspectReport& report) {
   const MemoryPlan& memory = report.memory;
   Json json;
   json["target"] = ModelJson(report.target);
-  json["draft"] = report.draft.empty() ? Json(nullptr) : ModelJson(report.draft[0]);
+  json["draft"] = json["head"] = nullptr;
+  for (const ModelReport& draft : report.draft) json[RoleOf(draft)] = ModelJson(draft);
   json["vocabularies_fit"] =
       report.draft.empty() ? Json(nullptr) : Json(report.vocabulary_difference.empty());
   json["vocabulary_difference"] = report.vocabulary_difference;
@@ -56,10 +64,12 @@ Json ReportJson(const InspectReport& report) {
   json["max_num_seqs"] = report.max_num_seqs;
   json["memory"] = {{"target_weights", memory.target_weights},
                     {"draft_weights", memory.draft_weights},
+                    {"head_weights", memory.head_weights},
                     {"kv", memory.kv},
                     {"kv_cache_dtype", report.kv_cache_dtype},
                     {"kv_bytes_per_token", report.kv_bytes_per_token},
                     {"draft_kv", memory.draft_kv},
+                    {"head_kv", memory.head_kv},
                     {"scratch", memory.scratch},
                     {"program", memory.program},
                     {"total", memory.total()},
@@ -110,9 +120,11 @@ void PrintMemory(const InspectReport& report, std::ostream& out) {
                      report.kv_bytes_per_token, report.kv_cache_dtype);
   row("weights", memory.target_weights);
   row("cache", memory.kv);
-  if (!report.draft.empty()) {
-    row("draft weights", memory.draft_weights);
-    row("draft cache", memory.draft_kv);
+  for (const ModelReport& draft : report.draft) {
+    const bool head = RunsHead(draft.drafter);
+    row(fmt::format("{} weights", RoleOf(draft)),
+        head ? memory.head_weights : memory.draft_weights);
+    row(fmt::format("{} cache", RoleOf(draft)), head ? memory.head_kv : memory.draft_kv);
   }
   row("scratch", memory.scratch);
   row("program", memory.program);
@@ -123,11 +135,12 @@ void PrintMemory(const InspectReport& report, std::ostream& out) {
 // Which setting would make it fit: the cache grows with context and sequences, the rest does not.
 std::string MemoryAdvice(const InspectReport& report) {
   const MemoryPlan& memory = report.memory;
-  const uint64_t cache = memory.kv + memory.draft_kv;
+  const uint64_t cache = memory.kv + memory.draft_kv + memory.head_kv;
   const uint64_t fixed = memory.total() - cache;
   if (fixed >= memory.available) {
-    return report.draft.empty() ? "use a smaller model or a smaller quantisation of it"
-                                : "leave out the draft model, or use smaller models";
+    return report.draft.empty()
+               ? "use a smaller model or a smaller quantisation of it"
+               : fmt::format("leave out the {}, or use smaller models", WhatDrafts(report));
   }
   const double share = static_cast<double>(memory.available - fixed) / static_cast<double>(cache);
   for (const auto& [dtype, bytes] : report.smaller_caches) {
@@ -152,7 +165,7 @@ std::string Verdict(const InspectReport& report) {
   }
   return report.vocabulary_difference.empty()
              ? "fits"
-             : "fits, but the draft model cannot draft for this target";
+             : fmt::format("fits, but the {} cannot draft for this target", WhatDrafts(report));
 }
 
 }  // namespace
@@ -161,6 +174,8 @@ Result<int> InspectCommand(const Flags& flags, Context& context) {
   LlmOptions options;
   options.model = flags.model;
   options.draft_model = flags.draft;
+  options.head = flags.head;
+  options.heads = flags.heads;
   options.max_model_len = flags.max_model_len;
   options.max_num_seqs = flags.max_num_seqs;
   options.kv_cache_dtype = flags.kv_cache_dtype;
@@ -174,8 +189,8 @@ Result<int> InspectCommand(const Flags& flags, Context& context) {
     out << DumpJson(json) << '\n';
   } else {
     PrintModel("target", report.target, out);
-    for (const ModelReport& draft : report.draft) {
-      PrintModel("draft", draft, out);
+    for (const ModelReport& draft : report.draft) PrintModel(RoleOf(draft), draft, out);
+    if (!report.draft.empty()) {
       out << "vocabularies: "
           << (fits_vocabulary ? "fit" : "do not fit: " + report.vocabulary_difference) << '\n';
     }

@@ -25,6 +25,17 @@ std::string BesideThisProgram(const std::string& name) {
   return (self.parent_path() / name).string();
 }
 
+// In a build folder, or where it is installed.
+std::string HeadsFolder() {
+  if (const char* const named = std::getenv("HUNCH_HEADS")) return named;
+  for (const char* const place : {"heads", "../share/hunch/heads"}) {
+    const auto folder = std::filesystem::path(BesideThisProgram(place)).lexically_normal();
+    std::error_code error;
+    if (std::filesystem::is_directory(folder, error)) return folder.string();
+  }
+  return "";
+}
+
 // Returns only where there is no hunch-train.
 Error BecomeHunchTrain(std::span<const std::string> arguments) {
   const std::string program = BesideThisProgram("hunch-train");
@@ -48,6 +59,7 @@ int Main(std::span<const std::string> arguments) {
   Context context = RealContext(out, interrupts);
   context.become_hunch_train = [&] { return BecomeHunchTrain(arguments.subspan(1)); };
   if (prompt != nullptr) context.demo_prompt = prompt;
+  context.heads = HeadsFolder();
   const int code = RunProgram(arguments, context);
   out.flush();
   if (out_buffer.error() != 0 && out_buffer.error() != EPIPE) {

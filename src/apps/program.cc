@@ -72,6 +72,7 @@ int RunSubcommand(Subcommand subcommand, std::span<const std::string> arguments,
     context.console.out << SubcommandHelp(subcommand);
     return kExitOk;
   }
+  if (flags->heads.empty()) flags->heads = context.heads;
   if (!flags->profile.empty()) {
     if (const Status used = UseProfile(*flags, context); !used.ok()) return fail(used.error());
   }

@@ -1,8 +1,9 @@
 // hunch tune: which way of guessing is the fastest here, for the user's model and prompts.
 //
 // Settings run against plain decoding prompt by prompt, in an order that rotates, in one race after
-// another: first those that need no draft model, then those of each draft model, which takes the
-// place of the one before it. Speed-ups compare within a race's turns, so races compare too.
+// another: first those that need no draft model, with the head that is shipped, then those of each
+// draft model, which takes the place of the one before it. Speed-ups compare within a race's turns,
+// so races compare too.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -80,7 +81,9 @@ class Tune {
       HUNCH_ASSIGN_OR_RETURN(const DrafterKind kind, CheckDraft(flags_, draft, context_));
       results_.drafts.push_back({.path = draft, .kind = kind, .line = ""});
     }
-    HUNCH_ASSIGN_OR_RETURN(llm_, LoadModel(flags_, "", context_));
+    SpeculativeConfig automatic;
+    automatic.method = DraftMethod::Auto();
+    HUNCH_ASSIGN_OR_RETURN(llm_, LoadModelFor(flags_, automatic, context_));
     HUNCH_ASSIGN_OR_RETURN(
         EncodedPrompts encoded,
         EncodePrompts(*llm_, flags_, params_.max_tokens, InterleaveCategories(std::move(prompts))));
@@ -96,7 +99,7 @@ class Tune {
   Status Run() {
     const auto races = static_cast<int64_t>(1 + results_.drafts.size());
     Progress progress(context_.console, races * static_cast<int64_t>(prompts_.size()));
-    HUNCH_RETURN_IF_ERROR(Race(ModelFreeSettings(), races - 1, progress));
+    HUNCH_RETURN_IF_ERROR(Race(ModelFreeSettings(llm_->head_method()), races - 1, progress));
     for (TuneDraft& draft : results_.drafts) {
       --races_after_;
       if (stopped_) break;

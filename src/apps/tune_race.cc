@@ -62,13 +62,14 @@ double TuneEntry::Speedup(size_t end) const {
   return own > 0 ? plain / own : 0;
 }
 
-std::vector<SpeculativeConfig> ModelFreeSettings() {
+std::vector<SpeculativeConfig> ModelFreeSettings(std::optional<DrafterKind> head) {
   std::vector<SpeculativeConfig> settings(2);
   settings[1].method = DraftMethod::Auto();
   for (const DrafterKind kind :
        {DrafterKind::kSuffix, DrafterKind::kNgram, DrafterKind::kTokenRecycling}) {
     AddSettings(kind, "", settings);
   }
+  if (head) AddSettings(*head, "", settings);
   return settings;
 }
 

@@ -4,6 +4,7 @@
 #define HUNCH_APPS_TUNE_RACE_H_
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,9 @@ struct TuneEntry {
   double Speedup(size_t end = std::numeric_limits<size_t>::max()) const;
 };
 
-// The settings that need no draft model, plain decoding first, and those of one draft model.
-std::vector<SpeculativeConfig> ModelFreeSettings();
+// The settings that need no draft model, plain decoding first, with those of the shipped head, if
+// there is one; and those of one draft model.
+std::vector<SpeculativeConfig> ModelFreeSettings(std::optional<DrafterKind> head);
 std::vector<SpeculativeConfig> DraftModelSettings(DrafterKind kind, const std::string& draft_model);
 
 // The first of each category, then the second of each, ...: every beginning is a fair sample.

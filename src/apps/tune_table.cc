@@ -151,7 +151,7 @@ int ChooseRow(const std::vector<TuneRow>& rows) {
 
 std::string SettingLabel(const SpeculativeConfig& config) {
   const std::string name = DraftMethodName(config.method);
-  if (!config.UsesDraftModel()) return name;
+  if (!config.UsesModel()) return name;
   return fmt::format("{} ({})", name, std::filesystem::path(config.model).filename().string());
 }
 

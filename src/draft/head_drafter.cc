@@ -49,6 +49,11 @@ Status HeadDrafter::TakeHidden(const HiddenRows& given) {
   return Ok{};
 }
 
+int HeadDrafter::known(std::span<const TokenId> tokens) const {
+  if (taken() > 0) return static_cast<int>(tokens.size());
+  return table_.Known(tokens.subspan(1), salt_);
+}
+
 // Positions before given.first will not come: if it has read nothing yet, others may have.
 void HeadDrafter::SkipTo(const HiddenRows& given) {
   if (taken() == 0) {

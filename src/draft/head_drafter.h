@@ -6,7 +6,9 @@
 //
 // What was read before there was a drafter, or was found in the target's prefix cache only, has no
 // hidden states: the head goes on behind the gap, with a little less to look at, and shares its KV
-// no more. Memory: its own KV and, for the rows of one tree, a feature each.
+// no more. (A block that only its last row keeps from being known, since that reads the token
+// behind it, is no gap: known() has the target read it again.) Memory: its own KV and, for the rows
+// of one tree, a feature each.
 #ifndef HUNCH_DRAFT_HEAD_DRAFTER_H_
 #define HUNCH_DRAFT_HEAD_DRAFTER_H_
 
@@ -45,6 +47,7 @@ class HeadDrafter : public TreeDrafter, public HiddenDrafter {
 
   HiddenReader& reader() override { return head_; }
   Status TakeHidden(const HiddenRows& given) override;
+  int known(std::span<const TokenId> tokens) const override;
 
  protected:
   bool Prepare() override;

@@ -40,6 +40,10 @@ class HiddenDrafter {
   // Positions that it has taken may come again, and some may never come (they were found in a
   // cache, or were read before the drafter was there). An error drops the drafter.
   virtual Status TakeHidden(const HiddenRows& rows) = 0;
+  // Of these tokens of the sequence: so many positions, from the first, need not come.
+  virtual int known(std::span<const TokenId> tokens) const {
+    return static_cast<int>(tokens.size());
+  }
 };
 
 }  // namespace hunch

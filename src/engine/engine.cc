@@ -153,9 +153,20 @@ void Engine::AdoptPrefix(Active& sequence) {
   if (!std::exchange(sequence.looked_up, true)) {
     totals_.cache_queries += static_cast<int64_t>(sequence.tokens.size());
   }
-  const int found = sequence.table.Adopt(sequence.tokens, sequence.request.cache_salt);
+  const auto tokens = std::span<const TokenId>(sequence.tokens).first(TokensToAdopt(sequence));
+  const int found = sequence.table.Adopt(tokens, sequence.request.cache_salt);
   if (sequence.output_tokens() == 0) sequence.stats.cached_tokens += found;
   totals_.cache_hits += found;
+}
+
+// What is adopted has no hidden states. Where a drafter misses those of one block only, that block
+// is read again: a few rows for a drafter that knows everything. It changes no text.
+size_t Engine::TokensToAdopt(const Active& sequence) const {
+  if (!sequence.speculator) return sequence.tokens.size();
+  const int found = sequence.table.Known(sequence.tokens, sequence.request.cache_salt);
+  const int known = sequence.speculator->KnownHidden(sequence.tokens);
+  const bool near = known < found && found - known <= kSlotsPerBlock;
+  return near ? static_cast<size_t>(known) + 1 : sequence.tokens.size();
 }
 
 // Those in the background give their blocks back and read their tokens again later. False: they

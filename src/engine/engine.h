@@ -133,6 +133,7 @@ class Engine {
   Active& Find(RequestId id);
   void PickRunning();
   void AdoptPrefix(Active& sequence);
+  size_t TokensToAdopt(const Active& sequence) const;
   bool ReleaseBackground();
   void Propose();
   void ReserveAndLayAll();

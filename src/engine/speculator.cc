@@ -214,6 +214,14 @@ void Speculator::Learn(const Observation& step, std::span<const TokenId> new_tok
   }
 }
 
+int Speculator::KnownHidden(std::span<const TokenId> tokens) const {
+  int known = static_cast<int>(tokens.size());
+  for (size_t i = 0; i < drafters_.size(); ++i) {
+    if (HiddenAt(i) != nullptr) known = std::min(known, HiddenAt(i)->known(tokens));
+  }
+  return known;
+}
+
 void Speculator::AddReaders(std::vector<HiddenReader*>& readers) const {
   for (size_t i = 0; i < drafters_.size(); ++i) {
     if (HiddenAt(i) != nullptr) AddOnce(&HiddenAt(i)->reader(), readers);

@@ -76,6 +76,8 @@ class Speculator {
   void Learn(const Observation& step, std::span<const TokenId> new_tokens, int rows,
              double pass_seconds);
 
+  // Of the sequence's tokens: of how many, from the first, its drafters need no hidden states.
+  int KnownHidden(std::span<const TokenId> tokens) const;
   // Who reads the target's hidden states for the drafters: added to `readers`, each once.
   void AddReaders(std::vector<HiddenReader*>& readers) const;
   // After Learn: what was committed goes to the drafters whose readers were `tapped` in the pass;

@@ -44,11 +44,13 @@ HttpResponse SwapError(const Error& error) {
 HttpResponse SpeculationRoute::State() const {
   const SpeculativeConfig config = llm_.swapped_speculation().value_or(options_.speculation);
   const ServeStats stats = llm_.stats();
+  const auto head = llm_.llm().head_method();  // named or shipped
   const EngineTotals& totals = stats.engine;
   return {.body =
               DumpJson({{"object", "speculation"},
                         {"enabled", !config.method.none()},
                         {"config", SpeculativeConfigJson(config)},
+                        {"head", head ? Json(DrafterKindName(*head)) : Json(nullptr)},
                         {"drafts", totals.drafts},
                         {"draft_tokens", totals.draft_tokens},
                         {"accepted_tokens", totals.accepted_tokens},

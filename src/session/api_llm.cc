@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/isa.h"
+#include "session/speculation_json.h"
 
 namespace hunch::api {
 namespace {
@@ -25,12 +26,9 @@ hunch::Result<hunch::SpeculativeConfig> InnerSpeculation(const SpeculativeConfig
   hunch::SpeculativeConfig inner;
   HUNCH_ASSIGN_OR_RETURN(inner.method, ParseDraftMethod(config.method));
   inner.model = config.model;
+  inner.head = config.head;
   inner.num_speculative_tokens = config.num_speculative_tokens;
-  HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(inner));
-  if (inner.NeedsDraftModel() && inner.model.empty()) {
-    return hunch::Error{hunch::ErrorCode::kInvalidArgument,
-                        "this method needs a model: name the GGUF file of a draft model or a head"};
-  }
+  HUNCH_RETURN_IF_ERROR(CheckMethod(inner));
   return inner;
 }
 
@@ -39,7 +37,8 @@ hunch::Result<LLM> LoadInner(const EngineArgs& args) {
   HUNCH_ASSIGN_OR_RETURN(const auto speculation, InnerSpeculation(args.speculative_config));
   LlmOptions options;
   options.model = args.model;
-  if (speculation.UsesDraftModel()) options.draft_model = speculation.model;
+  NameDrafts({&speculation, 1}, options);
+  options.heads = args.heads;
   options.threads = args.threads;
   options.max_model_len = args.max_model_len;
   options.max_num_seqs = args.max_num_seqs;

@@ -72,6 +72,29 @@ std::vector<DrafterKind> DraftersOf(HeadKind kind) {
   return {};
 }
 
+std::optional<HeadKind> HeadOf(DrafterKind kind) {
+  for (const HeadKind head : {HeadKind::kEagle3, HeadKind::kEagle, HeadKind::kMedusa}) {
+    const std::vector<DrafterKind> drafters = DraftersOf(head);
+    if (std::find(drafters.begin(), drafters.end(), kind) != drafters.end()) return head;
+  }
+  return std::nullopt;
+}
+
+DrafterKind MethodOfFile(const std::string& path) {
+  const auto file = GgufFile::Open(path);
+  if (!file.ok() || !IsHead(**file)) return DrafterKind::kDraftModel;
+  const auto head = ReadHeadConfig(**file);
+  return head.ok() ? DraftersOf(head->kind).front() : DrafterKind::kEagle3;
+}
+
+Error NotAHead(const std::string& path) {
+  return {
+      ErrorCode::kInvalidArgument,
+      fmt::format("{} is a model, not a head: name it as \"model\", or a head that `hunch train` "
+                  "made",
+                  path)};
+}
+
 HeadTarget HeadTargetOf(const ModelConfig& config, const Tokenizer& tokenizer) {
   return {.architecture = config.architecture,
           .vocabulary = VocabularyIdOf(tokenizer),
@@ -81,7 +104,6 @@ HeadTarget HeadTargetOf(const ModelConfig& config, const Tokenizer& tokenizer) {
 
 Status DraftSide::Open(const LlmOptions& options, const PlannedModel& target,
                        const Tokenizer& tokenizer) {
-  if (options.draft_model.empty()) return Ok{};
   path_ = options.draft_model;
   quantization_ = options.draft_quantization;
   vocab_ = options.draft_vocab;
@@ -118,37 +140,40 @@ Status DraftSide::OpenHead(const LlmOptions& options, const PlannedModel& target
   return Ok{};
 }
 
+bool DraftSide::Makes(DrafterKind kind) const {
+  return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end();
+}
+
 bool DraftSide::IsFor(const LlmOptions& options) const {
-  return !path_.empty() && path_ == options.draft_model &&
-         quantization_ == options.draft_quantization && vocab_ == options.draft_vocab;
+  return path_ == options.draft_model && quantization_ == options.draft_quantization &&
+         vocab_ == options.draft_vocab;
 }
 
 Status DraftSide::Load(const LlmOptions& options, const SizedPlan& plan, Model& target,
                        ThreadPool& pool, ThreadPool* packing) {
-  if (planned() == nullptr) return Ok{};
   const ForwardLimits limits = DraftLimits(options.max_num_seqs);
+  const int blocks = is_head() ? plan.head_blocks : plan.draft_blocks;
   if (head_config_ && head_config_->kind == HeadKind::kMedusa) {
     HUNCH_ASSIGN_OR_RETURN(
         medusa_,
         MedusaModel::Load(*file_, *head_config_, target.limits().max_rows, pool, limits, packing));
   } else if (head_config_) {
-    HUNCH_ASSIGN_OR_RETURN(
-        head_, HeadModel::Load(*file_, *head_config_, target, pool, limits, options.kv_cache_dtype,
-                               plan.draft_blocks, packing));
+    HUNCH_ASSIGN_OR_RETURN(head_, HeadModel::Load(*file_, *head_config_, target, pool, limits,
+                                                  options.kv_cache_dtype, blocks, packing));
   } else {
     if (!own_) {
       HUNCH_ASSIGN_OR_RETURN(model_, Model::Load(file_, pool, limits, planned_.load, packing));
     }
     Model& model = own_ ? target : *model_;
-    HUNCH_ASSIGN_OR_RETURN(
-        ModelKv kv, ModelKv::Create(model.config(), options.kv_cache_dtype, plan.draft_blocks));
+    HUNCH_ASSIGN_OR_RETURN(ModelKv kv,
+                           ModelKv::Create(model.config(), options.kv_cache_dtype, blocks));
     target_ = std::make_unique<ModelTarget>(model, std::move(kv));
   }
-  pool_ = std::make_unique<BlockPool>(plan.draft_blocks, options.enable_prefix_caching);
+  pool_ = std::make_unique<BlockPool>(blocks, options.enable_prefix_caching);
   context_ = std::min(plan.max_model_len, planned_.config.context_length);
-  pass_share_ = own_ ? 1.0
-                     : static_cast<double>(plan.memory.draft_weights) /
-                           static_cast<double>(plan.memory.target_weights);
+  const uint64_t weights = is_head() ? plan.memory.head_weights : plan.memory.draft_weights;
+  pass_share_ =
+      own_ ? 1.0 : static_cast<double>(weights) / static_cast<double>(plan.memory.target_weights);
   return Ok{};
 }
 
@@ -156,37 +181,42 @@ Status DraftSide::LoadBeside(const LlmOptions& options, int max_model_len, Model
                              ThreadPool& pool) {
   LlmOptions running = options;
   running.max_model_len = max_model_len;
-  PlannedModel planned = planned_;
   const PlannedModel alone = {target_file_, target.config()};
-  HUNCH_ASSIGN_OR_RETURN(const SizedPlan plan,
-                         PlanMemory(running, alone, &planned, own_, pool.size()));
-  const uint64_t needed = plan.memory.draft_weights + plan.memory.draft_kv + plan.memory.scratch;
-  if (needed > plan.memory.available) {
+  PlannedDrafts drafts;
+  (is_head() ? drafts.head : drafts.model) = &planned_;
+  drafts.shares_weights = own_;
+  HUNCH_ASSIGN_OR_RETURN(const SizedPlan plan, PlanMemory(running, alone, drafts, pool.size()));
+  const MemoryPlan& memory = plan.memory;
+  const uint64_t needed = memory.draft_weights + memory.draft_kv + memory.head_weights +
+                          memory.head_kv + memory.scratch;
+  if (needed > memory.available) {
     return Error{ErrorCode::kResourceExhausted,
-                 fmt::format("{} needs {:.0f} MB and {:.0f} MB are free: use a smaller one",
-                             options.draft_model, static_cast<double>(needed) / 1e6,
-                             static_cast<double>(plan.memory.available) / 1e6)};
+                 fmt::format("{} needs {:.0f} MB and {:.0f} MB are free: use a smaller one", path_,
+                             static_cast<double>(needed) / 1e6,
+                             static_cast<double>(memory.available) / 1e6)};
   }
   ThreadPool own_thread(1);
   return Load(running, plan, target, pool, &own_thread);
 }
 
-std::unique_ptr<Drafter> DraftSide::Make(DrafterKind kind, std::vector<TokenId> end_tokens,
+std::unique_ptr<Drafter> DraftSide::Make(DrafterKind kind, int vocab_size,
+                                         std::vector<TokenId> end_tokens,
                                          PrefixCache::Salt cache_salt) const {
-  if (pool_ == nullptr) return nullptr;
   TreeDrafterOptions options = kDraftTrees;
+  options.noise_stream +=
+      static_cast<uint32_t>(kind) - static_cast<uint32_t>(DrafterKind::kDraftModel);
   if (kind == DrafterKind::kEagle) options.branches = options.expand = 1;
   options.cache_salt = std::move(cache_salt);
   if (medusa_ != nullptr) {
-    return std::make_unique<MedusaDrafter>(*medusa_, *pool_, vocab_size_, context_,
+    return std::make_unique<MedusaDrafter>(*medusa_, *pool_, vocab_size, context_,
                                            std::move(end_tokens), options);
   }
   if (head_ != nullptr) {
-    return std::make_unique<HeadDrafter>(*head_, *pool_, vocab_size_, context_,
+    return std::make_unique<HeadDrafter>(*head_, *pool_, vocab_size, context_,
                                          std::move(end_tokens), options);
   }
-  return std::make_unique<DraftModel>(*target_, *pool_, vocab_size_, context_,
-                                      std::move(end_tokens), options);
+  return std::make_unique<DraftModel>(*target_, *pool_, vocab_size, context_, std::move(end_tokens),
+                                      options);
 }
 
 }  // namespace hunch

@@ -22,18 +22,31 @@ HeadTarget HeadTargetOf(const ModelConfig& config, const Tokenizer& tokenizer);
 
 // Which drafters guess with a head; the first is the one for auto.
 std::vector<DrafterKind> DraftersOf(HeadKind kind);
+// With which head a drafter guesses; nullopt: with none.
+std::optional<HeadKind> HeadOf(DrafterKind kind);
+// What a file guesses as: a draft model, or the head that it says it is. One that cannot be read is
+// for loading to complain about.
+DrafterKind MethodOfFile(const std::string& path);
+
+// Of a file that was to be one.
+Error NotAHead(const std::string& path);
 
 class DraftSide {
  public:
-  // Nothing happens, and planned() stays null, when the options name no file. Errors: it cannot be
-  // read, its vocabulary is another one than the target's, or it is a head for another target.
+  // The file that options.draft_model names. Errors: it cannot be read, its vocabulary is another
+  // one than the target's, or it is a head for another target.
   Status Open(const LlmOptions& options, const PlannedModel& target, const Tokenizer& tokenizer);
-  const PlannedModel* planned() const { return file_ == nullptr && !own_ ? nullptr : &planned_; }
+  const PlannedModel& planned() const { return planned_; }
+  const std::string& path() const { return path_; }
+  bool is_head() const { return head_config_.has_value(); }
   // Whether the target drafts for itself.
   bool own() const { return own_; }
   // Which drafters it makes.
   const std::vector<DrafterKind>& kinds() const { return kinds_; }
-  // Whether it was opened for these options' draft model.
+  bool Makes(DrafterKind kind) const;
+  // Token ids below this one it can guess.
+  int vocab_size() const { return vocab_size_; }
+  // Whether it was opened for these options' draft_model.
   bool IsFor(const LlmOptions& options) const;
   // After Open, once memory is planned. `target` must outlive this. packing: as Model::Load's.
   Status Load(const LlmOptions& options, const SizedPlan& plan, Model& target, ThreadPool& pool,
@@ -41,10 +54,11 @@ class DraftSide {
   // As Load, beside a target that runs already with a context of `max_model_len`, and whose pool
   // may be at work. An error when the memory that is free now does not hold it.
   Status LoadBeside(const LlmOptions& options, int max_model_len, Model& target, ThreadPool& pool);
-  // Bytes that its pass reads, of those that the target's reads; 0: there is neither.
+  // Bytes that its pass reads, of those that the target's reads.
   double pass_share() const { return pass_share_; }
-  // A drafter for one request, of one of those kinds; null when there is neither.
-  std::unique_ptr<Drafter> Make(DrafterKind kind, std::vector<TokenId> end_tokens,
+  // A drafter for one request, of one of those kinds, once it is loaded. It guesses token ids below
+  // `vocab_size`, which is at most its own: that of all drafters of the request.
+  std::unique_ptr<Drafter> Make(DrafterKind kind, int vocab_size, std::vector<TokenId> end_tokens,
                                 PrefixCache::Salt cache_salt) const;
 
  private:

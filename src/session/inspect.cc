@@ -3,6 +3,7 @@
 #include <map>
 
 #include "draft/head_file.h"
+#include "draft/shipped_heads.h"
 #include "session/draft_side.h"
 #include "session/llm.h"
 #include "session/memory_plan.h"
@@ -76,6 +77,12 @@ Status ReadHead(Opened& opened, const Opened& target) {
   return Ok{};
 }
 
+// A draft model, or a head.
+Status ReadDraft(const std::string& path, const Opened& target, Opened& draft) {
+  HUNCH_RETURN_IF_ERROR(OpenFile(path, draft));
+  return IsHead(*draft.file) ? ReadHead(draft, target) : ReadModel(draft);
+}
+
 // Why it cannot draft for the target; empty: it can.
 std::string Misfit(const Opened& target, const Opened& draft) {
   if (draft.head == nullptr) return VocabularyDifference(*target.tokenizer, *draft.tokenizer);
@@ -85,6 +92,39 @@ std::string Misfit(const Opened& target, const Opened& draft) {
   return fits.ok() ? "" : fits.error().message;
 }
 
+// The files that loading would take.
+struct OpenedDrafts {
+  std::unique_ptr<Opened> model, head;  // null: none
+  bool head_is_shipped = false;
+
+  std::vector<const Opened*> all() const {
+    std::vector<const Opened*> opened;
+    for (const auto& one : {model.get(), head.get()}) {
+      if (one != nullptr) opened.push_back(one);
+    }
+    return opened;
+  }
+};
+
+Status OpenDrafts(const LlmOptions& options, const Opened& target, OpenedDrafts& drafts) {
+  const auto open = [&](const std::string& path) -> Status {
+    auto draft = std::make_unique<Opened>();
+    HUNCH_RETURN_IF_ERROR(ReadDraft(path, target, *draft));
+    (draft->head == nullptr ? drafts.model : drafts.head) = std::move(draft);
+    return Ok{};
+  };
+  if (!options.draft_model.empty()) HUNCH_RETURN_IF_ERROR(open(options.draft_model));
+  if (drafts.head != nullptr || options.head == kNoHead) return Ok{};
+  if (!options.head.empty()) {
+    HUNCH_RETURN_IF_ERROR(open(options.head));
+    return drafts.head != nullptr ? Status(Ok{}) : NotAHead(options.head);
+  }
+  const auto shipped =
+      FindShippedHead(options.heads, HeadTargetOf(target.planned.config, *target.tokenizer));
+  drafts.head_is_shipped = shipped.has_value();
+  return shipped ? open(*shipped) : Status(Ok{});
+}
+
 }  // namespace
 
 Result<InspectReport> Inspect(const LlmOptions& options) {
@@ -92,25 +132,34 @@ Result<InspectReport> Inspect(const LlmOptions& options) {
   Opened target;
   HUNCH_RETURN_IF_ERROR(OpenFile(options.model, target));
   HUNCH_RETURN_IF_ERROR(ReadModel(target));
-  Opened draft;
-  const bool has_draft = !options.draft_model.empty();
-  if (has_draft) {
-    HUNCH_RETURN_IF_ERROR(OpenFile(options.draft_model, draft));
-    HUNCH_RETURN_IF_ERROR(IsHead(*draft.file) ? ReadHead(draft, target) : ReadModel(draft));
-    report.vocabulary_difference = Misfit(target, draft);
-    report.draft.push_back(draft.report);
-  }
   report.target = target.report;
+  OpenedDrafts drafts;
+  HUNCH_RETURN_IF_ERROR(OpenDrafts(options, target, drafts));
   const int threads = options.threads > 0 ? options.threads : AvailableCpus();
+  const PlannedDrafts planned = {
+      .model = drafts.model == nullptr ? nullptr : &drafts.model->planned,
+      .shares_weights = options.draft_model == options.model,
+      .head = drafts.head == nullptr ? nullptr : &drafts.head->planned,
+      .head_may_go = drafts.head_is_shipped};
   HUNCH_ASSIGN_OR_RETURN(const SizedPlan plan,
-                         PlanMemory(options, target.planned, has_draft ? &draft.planned : nullptr,
-                                    options.draft_model == options.model, threads));
+                         PlanMemory(options, target.planned, planned, threads));
+  if (plan.head_left_out) drafts.head = nullptr;
+  for (const Opened* draft : drafts.all()) {
+    report.draft.push_back(draft->report);
+    if (report.vocabulary_difference.empty()) {
+      report.vocabulary_difference = Misfit(target, *draft);
+    }
+  }
   report.max_model_len = plan.max_model_len;
   report.max_num_seqs = options.max_num_seqs;
   report.memory = plan.memory;
   const auto cache_bytes = [&](KvType type) {
-    return ModelKv::Bytes(target.planned.config, type, plan.target_blocks) +
-           (has_draft ? ModelKv::Bytes(draft.planned.config, type, plan.draft_blocks) : 0);
+    uint64_t bytes = ModelKv::Bytes(target.planned.config, type, plan.target_blocks);
+    for (const Opened* draft : drafts.all()) {
+      const int blocks = draft->head == nullptr ? plan.draft_blocks : plan.head_blocks;
+      bytes += ModelKv::Bytes(draft->planned.config, type, blocks);
+    }
+    return bytes;
   };
   report.kv_cache_dtype = KvCacheDtypeName(options.kv_cache_dtype);
   report.kv_bytes_per_token =

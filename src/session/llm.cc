@@ -13,7 +13,7 @@
 #include "engine/check_request.h"
 #include "grammar/grammars.h"
 #include "sampling/sampler.h"
-#include "session/draft_side.h"
+#include "session/draft_sides.h"
 #include "session/make_drafters.h"
 #include "session/memory_plan.h"
 #include "session/request_set.h"
@@ -24,7 +24,7 @@ namespace {
 // What a swap brings; null: what is there already, or nothing.
 struct LoadedSwap : PreparedSwap {
   using PreparedSwap::PreparedSwap;
-  std::shared_ptr<DraftSide> draft;
+  DraftSides drafts;  // all of them
   std::shared_ptr<SuffixStore> suffix_store;
   std::shared_ptr<const NgramTable> ngram_table;
 };
@@ -54,6 +54,7 @@ class LoadedLlm : public Llm {
   int max_model_len() const override { return max_model_len_; }
   int threads() const override { return pool_.size(); }
   double load_seconds() const override { return load_seconds_; }
+  std::optional<DrafterKind> head_method() const override;
   std::vector<PassTime> pass_times() const override;
   const EngineTotals& totals() const override { return engine_->totals(); }
   double kv_usage() const override {
@@ -63,12 +64,12 @@ class LoadedLlm : public Llm {
 
  private:
   Status LoadTemplate();
-  void SetDrafterShares(const DraftSide& draft);
-  std::shared_ptr<DraftSide> draft() const {
-    std::lock_guard lock(draft_mutex_);
-    return draft_;
+  void SetDrafterShares(const DraftSides& drafts);
+  DraftSides drafts() const {
+    std::lock_guard lock(drafts_mutex_);
+    return drafts_;
   }
-  DraftParts Parts() { return {draft(), *tokenizer_, stores_, max_model_len_}; }
+  DraftParts Parts() { return {drafts(), *tokenizer_, stores_, max_model_len_}; }
   void AddBos(std::vector<TokenId>& tokens) const;
 
   ThreadPool pool_;
@@ -78,8 +79,8 @@ class LoadedLlm : public Llm {
   std::string template_error_ = "the model file has no chat template";
   std::unique_ptr<Model> model_;
   std::unique_ptr<ModelTarget> target_;
-  mutable std::mutex draft_mutex_;  // for who asks on other threads
-  std::shared_ptr<DraftSide> draft_ = std::make_shared<DraftSide>();
+  mutable std::mutex drafts_mutex_;  // for who asks on other threads
+  DraftSides drafts_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Grammars> grammars_;  // thread safe
   std::unique_ptr<RequestSet> requests_;
@@ -116,18 +117,15 @@ Status LoadedLlm::Init(const LlmOptions& options) {
   }
   HUNCH_RETURN_IF_ERROR(LoadTemplate());
 
-  HUNCH_RETURN_IF_ERROR(draft_->Open(options, target, *tokenizer_));
-  HUNCH_ASSIGN_OR_RETURN(const SizedPlan plan, PlanMemory(options, target, draft_->planned(),
-                                                          draft_->own(), pool_.size()));
-  HUNCH_RETURN_IF_ERROR(
-      CheckFits(options, target, draft_->planned(), draft_->own(), pool_.size(), plan));
+  HUNCH_ASSIGN_OR_RETURN(drafts_, OpenDraftSides(options, target, *tokenizer_));
+  HUNCH_ASSIGN_OR_RETURN(const SizedPlan plan, PlanSides(options, target, pool_.size(), drafts_));
 
   max_model_len_ = plan.max_model_len;
   HUNCH_ASSIGN_OR_RETURN(model_, Model::Load(file_, pool_, kTargetLimits));
   HUNCH_ASSIGN_OR_RETURN(
       ModelKv kv, ModelKv::Create(model_->config(), options.kv_cache_dtype, plan.target_blocks));
   target_ = std::make_unique<ModelTarget>(*model_, std::move(kv));
-  HUNCH_RETURN_IF_ERROR(draft_->Load(options, plan, *model_, pool_));
+  HUNCH_RETURN_IF_ERROR(LoadSides(options, plan, *model_, pool_, drafts_));
   const std::vector<PassTime> pass_times =
       options.pass_times.empty() ? PriorPassTimes() : options.pass_times;
   EngineOptions engine = {.vocab_size = tokenizer_->vocab_size(),
@@ -141,7 +139,7 @@ Status LoadedLlm::Init(const LlmOptions& options) {
     engine.max_num_batched_tokens = options.max_num_batched_tokens;
   }
   engine_ = std::make_unique<Engine>(*target_, std::move(engine));
-  SetDrafterShares(*draft_);
+  SetDrafterShares(drafts_);
   grammars_ = std::make_unique<Grammars>(GrammarVocabulary{
       .size = tokenizer_->vocab_size(),
       .bytes =
@@ -157,10 +155,11 @@ Status LoadedLlm::Init(const LlmOptions& options) {
   return Ok{};
 }
 
-void LoadedLlm::SetDrafterShares(const DraftSide& draft) {
-  if (draft.pass_share() == 0) return;
-  for (const DrafterKind kind : draft.kinds()) {
-    engine_->SetDrafterShare(DrafterKindName(kind), draft.pass_share());
+void LoadedLlm::SetDrafterShares(const DraftSides& drafts) {
+  for (const DraftSide* side : drafts.all()) {
+    for (const DrafterKind kind : side->kinds()) {
+      engine_->SetDrafterShare(DrafterKindName(kind), side->pass_share());
+    }
   }
 }
 
@@ -261,7 +260,13 @@ Status LoadedLlm::Check(const TextRequest& request) const {
   if (request.params.structured_output != nullptr) {
     HUNCH_RETURN_IF_ERROR(CheckStructuredOutput(*request.params.structured_output));
   }
-  return CheckSpeculation(request.speculation, *draft());
+  return CheckSpeculation(request.speculation, drafts());
+}
+
+std::optional<DrafterKind> LoadedLlm::head_method() const {
+  const DraftSides sides = drafts();
+  if (sides.head == nullptr) return std::nullopt;
+  return sides.head->kinds().front();
 }
 
 std::vector<PassTime> LoadedLlm::pass_times() const {
@@ -272,20 +277,19 @@ std::vector<PassTime> LoadedLlm::pass_times() const {
   return times;
 }
 
-// Reads nothing that the thread that steps may write, but for the draft model that is there.
+// Reads nothing that the thread that steps may write, but for the drafts that are there.
 Result<std::unique_ptr<PreparedSwap>> LoadedLlm::PrepareSwap(const SpeculativeConfig& config) {
   auto swap = std::make_unique<LoadedSwap>(config);
   LlmOptions options = options_;
-  options.draft_model = config.model;
-  options.draft_quantization = config.draft_quantization;
-  options.draft_vocab = config.draft_vocab;
-  const std::shared_ptr<const DraftSide> current = draft();
-  if (config.UsesDraftModel() && !config.model.empty() && !current->IsFor(options)) {
-    swap->draft = std::make_shared<DraftSide>();
-    HUNCH_RETURN_IF_ERROR(swap->draft->Open(options, planned_, *tokenizer_));
-    HUNCH_RETURN_IF_ERROR(swap->draft->LoadBeside(options, max_model_len_, *model_, pool_));
-  }
-  HUNCH_RETURN_IF_ERROR(CheckSpeculation(config, swap->draft ? *swap->draft : *current));
+  NameDrafts({&config, 1}, options);
+  const DraftSides current = drafts();
+  DraftSides& sides = swap->drafts;
+  HUNCH_ASSIGN_OR_RETURN(sides, OpenDraftSides(options, planned_, *tokenizer_, current));
+  // What the configuration has no use for may be of use to requests that say so themselves.
+  if (sides.model == nullptr) sides.model = current.model;
+  if (sides.head == nullptr && !config.UsesHead()) sides.head = current.head;
+  HUNCH_RETURN_IF_ERROR(CheckSpeculation(config, sides));
+  HUNCH_RETURN_IF_ERROR(LoadSidesBeside(options, current, max_model_len_, *model_, pool_, sides));
   if (!config.suffix_store.empty()) {
     HUNCH_ASSIGN_OR_RETURN(swap->suffix_store, stores_.ReadSuffixStore(config.suffix_store));
   }
@@ -295,13 +299,13 @@ Result<std::unique_ptr<PreparedSwap>> LoadedLlm::PrepareSwap(const SpeculativeCo
   return std::unique_ptr<PreparedSwap>(std::move(swap));
 }
 
-// The drafters of running requests keep the draft model that they use.
+// The drafters of running requests keep the draft model and the head that they use.
 void LoadedLlm::Swap(std::unique_ptr<PreparedSwap> swap) {
   auto& loaded = static_cast<LoadedSwap&>(*swap);
-  if (loaded.draft) {
-    SetDrafterShares(*loaded.draft);
-    std::lock_guard lock(draft_mutex_);
-    draft_ = std::move(loaded.draft);
+  SetDrafterShares(loaded.drafts);
+  {
+    std::lock_guard lock(drafts_mutex_);
+    drafts_ = std::move(loaded.drafts);
   }
   const SpeculativeConfig& config = loaded.config;
   if (loaded.suffix_store) {

@@ -1,5 +1,5 @@
-// Llm: a loaded model (and draft model), its tokenizer and chat template, and the text side of
-// requests: template, encode, submit, stream decode, stop strings, cancel.
+// Llm: a loaded model (and draft model and head), its tokenizer and chat template, and the text
+// side of requests: template, encode, submit, stream decode, stop strings, cancel.
 //
 // Thread safety: requests run on one thread at a time, that which calls Generate, or Start and
 // Step. What any thread may call meanwhile says so. AsyncLlm (async_llm.h) takes requests from
@@ -40,8 +40,12 @@ enum class DrafterKind {
   kMedusa,
 };
 
-// Whether it runs a draft model or a head, the file that "model" names.
+// Whether it runs a draft model or a head; a head.
 constexpr bool RunsModel(DrafterKind kind) { return kind >= DrafterKind::kDraftModel; }
+constexpr bool RunsHead(DrafterKind kind) { return kind > DrafterKind::kDraftModel; }
+
+// As the name of a head: none, not even a shipped one.
+inline constexpr std::string_view kNoHead = "none";
 
 // Which drafters guess: none, those that Hunch chooses, or a list whose trees are merged.
 class DraftMethod {
@@ -77,7 +81,11 @@ enum class SpeculationPolicy { kDefault, kGoodput, kFixed, kThreshold };
 
 struct SpeculativeConfig {
   DraftMethod method;
-  std::string model;  // GGUF of a draft model or a head, for such a method; auto uses it too
+  // GGUF of a draft model, for such a method; auto uses it too. Or that of a head, as `head`.
+  std::string model;
+  // GGUF of a head, for such a method; auto uses it too. "": the shipped one that fits best;
+  // kNoHead.
+  std::string head;
   std::string draft_quantization;  // how it is loaded: LlmOptions
   std::string draft_vocab;
   int num_speculative_tokens = 0;  // most guesses a step, 1..64; 0: as many as pay
@@ -100,13 +108,16 @@ struct SpeculativeConfig {
   int disable_by_batch_size = 0;
   int max_model_len = 0;
 
-  // Or a head.
-  bool NeedsDraftModel() const {
-    return std::any_of(method.drafters().begin(), method.drafters().end(), RunsModel);
+  bool NeedsDraftModel() const { return method.Has(DrafterKind::kDraftModel); }
+  // Whether what `model` names is used.
+  bool UsesModel() const {
+    const auto& kinds = method.drafters();
+    return !model.empty() &&
+           (method.automatic() || std::any_of(kinds.begin(), kinds.end(), RunsModel));
   }
-  bool UsesDraftModel() const {
-    return NeedsDraftModel() || (method.automatic() && !model.empty());
-  }
+  // The first that is named and runs a head.
+  std::optional<DrafterKind> HeadMethod() const;
+  bool UsesHead() const { return HeadMethod() || (method.automatic() && head != kNoHead); }
 };
 Status ValidateSpeculativeConfig(const SpeculativeConfig& config);
 // `config` for a request with a salt of its own, or without one: "". What such a request learns and
@@ -119,18 +130,27 @@ std::string_view KvCacheDtypeName(KvType type);
 
 struct LlmOptions {
   std::string model;               // GGUF of the target
-  std::string draft_model;         // or head; "": none. Loaded and checked against the target
+  std::string draft_model;         // or of a head, as `head`; "": none. Loaded and checked
   std::string draft_quantization;  // "": as in its file; "q4_0": matrices of more bits become Q4_0
   std::string draft_vocab;  // file of `hunch vocab count`: its output matrix is cut to these tokens
-  int threads = 0;          // 0: what affinity and cgroup quota give
-  int max_model_len = 0;    // 0: the model's own context, at most 32768 and what memory allows
+  // GGUF of a head; kNoHead; "": that of `heads` which fits the target best, and where there is
+  // none, or no memory for it, none.
+  std::string head;
+  // "" is a head for this method then, or an error.
+  std::optional<DrafterKind> head_method;
+  std::string heads;      // folder of the heads that are shipped; "": there are none
+  int threads = 0;        // 0: what affinity and cgroup quota give
+  int max_model_len = 0;  // 0: the model's own context, at most 32768 and what memory allows
   int max_num_seqs = 1;
   int max_num_batched_tokens = 0;        // rows of a pass; 0: as many as it can have
   bool enable_prefix_caching = false;    // prompts that begin alike are read once; no bit changes
-  KvType kv_cache_dtype = KvType::kF16;  // of the target and of its draft model
+  KvType kv_cache_dtype = KvType::kF16;  // of the target, its draft model and its head
   // What passes took on this machine with this model, with ascending rows; empty: not known.
   std::vector<PassTime> pass_times;
 };
+// Says in `options` which draft model and head these configurations guess with. Of those that name
+// different ones, the last draft model and the first head count.
+void NameDrafts(std::span<const SpeculativeConfig> configs, LlmOptions& options);
 
 struct Timings {  // seconds
   double load = 0;
@@ -284,8 +304,8 @@ class Llm {
   // seconds, beside what runs: on any thread, one call at a time. An error changes nothing. Swap is
   // quick, on the thread that steps (OnText too): from their next step on the running requests
   // guess as the configuration says, whatever they were started with, but for audits and those with
-  // their own_speculation; and a draft model that it names is that of later requests. No text
-  // changes.
+  // their own_speculation; and the draft model and the head that it guesses with are those of later
+  // requests. No text changes.
   virtual Result<std::unique_ptr<PreparedSwap>> PrepareSwap(const SpeculativeConfig& config) = 0;
   virtual void Swap(std::unique_ptr<PreparedSwap> swap) = 0;
   // Both.
@@ -296,6 +316,8 @@ class Llm {
   virtual int max_model_len() const = 0;
   virtual int threads() const = 0;
   virtual double load_seconds() const = 0;
+  // What the head that is loaded guesses as; nullopt: there is none.
+  virtual std::optional<DrafterKind> head_method() const = 0;
   // What a pass of 1 to kMostPassTimes rows takes, as far as it is known by now, with ascending
   // rows.
   virtual std::vector<PassTime> pass_times() const = 0;
@@ -308,13 +330,14 @@ class Llm {
 
 // What `inspect` shows and loading checks. Sizes in bytes.
 struct MemoryPlan {
-  uint64_t target_weights = 0, draft_weights = 0;
-  uint64_t kv = 0, draft_kv = 0;
+  uint64_t target_weights = 0, draft_weights = 0, head_weights = 0;
+  uint64_t kv = 0, draft_kv = 0, head_kv = 0;
   uint64_t scratch = 0;
   uint64_t program = 0;    // code, vocabulary, what is being read of the file
   uint64_t available = 0;  // free memory or what the cgroup leaves
   uint64_t total() const {
-    return target_weights + draft_weights + kv + draft_kv + scratch + program;
+    return target_weights + draft_weights + head_weights + kv + draft_kv + head_kv + scratch +
+           program;
   }
 };
 
@@ -334,8 +357,8 @@ struct ModelReport {
 
 struct InspectReport {
   ModelReport target;
-  std::vector<ModelReport> draft;     // none or one
-  std::string vocabulary_difference;  // empty: the draft's vocabulary fits
+  std::vector<ModelReport> draft;     // a draft model, a head, both or none
+  std::string vocabulary_difference;  // empty: they fit the target
   int max_model_len = 0, max_num_seqs = 0;
   MemoryPlan memory;
   std::string kv_cache_dtype;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/isa.h"
 #include "draft/lookahead.h"
@@ -24,34 +25,64 @@ LookaheadOptions LookaheadOptionsOf(const SpeculativeConfig& config) {
   return {config.lookahead_window, config.lookahead_ngram, config.lookahead_guesses};
 }
 
-// What `auto` stands for: the drafters that learn from the text at hand, and a corpus's table and a
-// draft model or a head where they are named.
-std::vector<DrafterKind> KindsOf(const SpeculativeConfig& config, const DraftSide& draft_side) {
+// As "model".
+bool HeadIsNamed(const SpeculativeConfig& config, const DraftSides& drafts) {
+  return drafts.head != nullptr && drafts.head->path() == config.model;
+}
+
+// What `auto` stands for: the drafters that learn from the text at hand, a corpus's table and a
+// draft model where they are named, and a head where there is one.
+std::vector<DrafterKind> KindsOf(const SpeculativeConfig& config, const DraftSides& drafts) {
   if (!config.method.automatic()) return config.method.drafters();
   std::vector<DrafterKind> kinds = {DrafterKind::kSuffix, DrafterKind::kTokenRecycling};
   if (!config.ngram_cache.empty()) kinds.push_back(DrafterKind::kNgramCache);
-  if (config.UsesDraftModel()) kinds.push_back(draft_side.kinds().front());
+  // The cheaper one first: it is known what it guesses when the other is asked.
+  const bool named = HeadIsNamed(config, drafts);
+  if (drafts.head != nullptr && (named || config.UsesHead())) {
+    kinds.push_back(drafts.head->kinds().front());
+  }
+  if (drafts.model != nullptr && !named && config.UsesModel()) {
+    kinds.push_back(DrafterKind::kDraftModel);
+  }
   return kinds;
 }
 
-Error NoDraftModel(const SpeculativeConfig& config) {
-  return {
-      ErrorCode::kInvalidArgument,
-      fmt::format("method {} needs a draft model or a head: name a GGUF of the same family, or one "
-                  "of a head for this model, as \"model\" in --speculative-config",
-                  DraftMethodName(config.method))};
+Error Wrong(const SpeculativeConfig& config, std::string_view what) {
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("method {}{}", DraftMethodName(config.method), what)};
 }
 
-// The file that "model" names is of one kind.
-Status CheckKind(DrafterKind kind, const SpeculativeConfig& config, const DraftSide& draft_side) {
-  if (!RunsModel(kind)) return Ok{};
-  if (draft_side.planned() == nullptr) return NoDraftModel(config);
-  const std::vector<DrafterKind>& made = draft_side.kinds();
-  if (std::find(made.begin(), made.end(), kind) != made.end()) return Ok{};
-  return Error{ErrorCode::kInvalidArgument,
-               fmt::format("method {}: the file named as \"model\" is for the method {}, not {}",
-                           DraftMethodName(config.method), DrafterKindName(made.front()),
-                           DrafterKindName(kind))};
+// There is no draft model, or no head that makes such a drafter.
+Error NoSide(DrafterKind kind, const SpeculativeConfig& config, const DraftSides& drafts) {
+  if (drafts.head != nullptr && (RunsHead(kind) || HeadIsNamed(config, drafts))) {
+    return Wrong(config,
+                 fmt::format(": the head {} is for the method {}, not {}", drafts.head->path(),
+                             DrafterKindName(drafts.head->kinds().front()), DrafterKindName(kind)));
+  }
+  if (RunsHead(kind)) {
+    return Wrong(config,
+                 " needs a head, and none is loaded: name one for this model as \"head\" in "
+                 "--speculative-config");
+  }
+  return Wrong(config,
+               " needs a draft model: name a GGUF of the same family as \"model\" in "
+               "--speculative-config");
+}
+
+Status CheckKinds(const SpeculativeConfig& config, const DraftSides& drafts) {
+  for (const DrafterKind kind : config.method.drafters()) {
+    if (RunsModel(kind) && drafts.For(kind) == nullptr) return NoSide(kind, config, drafts);
+  }
+  const bool there = drafts.model != nullptr || HeadIsNamed(config, drafts);
+  if (!config.UsesModel() || there) return Ok{};
+  return NoSide(DrafterKind::kDraftModel, config, drafts);
+}
+
+// The laws of a tree's guesses are all over the same tokens.
+int VocabSize(const DraftSides& drafts) {
+  int size = std::numeric_limits<int>::max();
+  for (const DraftSide* side : drafts.all()) size = std::min(size, side->vocab_size());
+  return size;
 }
 
 // What requests share, where this one wants it; null: nothing.
@@ -83,10 +114,10 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(DrafterKind kind, const Speculative
     case DrafterKind::kEagle2:
     case DrafterKind::kEagle:
     case DrafterKind::kMedusa: {
-      auto drafter = parts.draft_side->Make(kind, parts.tokenizer.end_tokens(),
-                                            std::make_shared<const std::string>(config.cache_salt));
-      if (drafter == nullptr) return NoDraftModel(config);
-      return drafter;
+      const DraftSide* const side = parts.drafts.For(kind);
+      if (side == nullptr) return NoSide(kind, config, parts.drafts);
+      return side->Make(kind, VocabSize(parts.drafts), parts.tokenizer.end_tokens(),
+                        std::make_shared<const std::string>(config.cache_salt));
     }
     case DrafterKind::kTokenRecycling:
       return std::unique_ptr<Drafter>(std::make_unique<TokenRecyclingDrafter>(
@@ -100,21 +131,17 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(DrafterKind kind, const Speculative
 
 }  // namespace
 
-Status CheckSpeculation(const SpeculativeConfig& config, const DraftSide& draft_side) {
+Status CheckSpeculation(const SpeculativeConfig& config, const DraftSides& drafts) {
   HUNCH_RETURN_IF_ERROR(ValidateSpeculativeConfig(config));
   HUNCH_RETURN_IF_ERROR(LookaheadDrafter::Validate(LookaheadOptionsOf(config)));
-  if (config.UsesDraftModel() && draft_side.planned() == nullptr) return NoDraftModel(config);
-  for (const DrafterKind kind : config.method.drafters()) {
-    HUNCH_RETURN_IF_ERROR(CheckKind(kind, config, draft_side));
-  }
-  return Ok{};
+  return CheckKinds(config, drafts);
 }
 
 Result<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(const SpeculativeConfig& config,
                                                            const DraftParts& parts) {
-  HUNCH_RETURN_IF_ERROR(CheckSpeculation(config, *parts.draft_side));
+  HUNCH_RETURN_IF_ERROR(CheckSpeculation(config, parts.drafts));
   std::vector<std::unique_ptr<Drafter>> drafters;
-  const std::vector<DrafterKind> kinds = KindsOf(config, *parts.draft_side);
+  const std::vector<DrafterKind> kinds = KindsOf(config, parts.drafts);
   if (kinds.empty()) return drafters;
   HUNCH_ASSIGN_OR_RETURN(const SharedStores::Set* const shared, StoresOf(config, parts.stores));
   for (const DrafterKind kind : kinds) {

@@ -9,7 +9,7 @@
 #include "draft/drafter.h"
 #include "sched/budget.h"
 #include "sched/cost_curve.h"
-#include "session/draft_side.h"
+#include "session/draft_sides.h"
 #include "session/llm.h"
 #include "session/shared_stores.h"
 
@@ -17,19 +17,19 @@ namespace hunch {
 
 // What drafters are made of.
 struct DraftParts {
-  std::shared_ptr<const DraftSide> draft_side;  // must outlive the drafters
+  DraftSides drafts;  // must outlive the drafters
   const Tokenizer& tokenizer;
   SharedStores& stores;
   int max_model_len;
 };
 
-// None for the method none. Errors: the configuration is invalid, wants a draft model that was not
-// loaded, or names a file that cannot be used.
+// None for the method none. Errors: the configuration is invalid, wants a draft model or a head
+// that was not loaded, or names a file that cannot be used.
 Result<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(const SpeculativeConfig& config,
                                                            const DraftParts& parts);
 
 // The errors of MakeDrafters that need no file. Any thread.
-Status CheckSpeculation(const SpeculativeConfig& config, const DraftSide& draft_side);
+Status CheckSpeculation(const SpeculativeConfig& config, const DraftSides& drafts);
 
 BudgetOptions BudgetFor(const SpeculativeConfig& config);
 

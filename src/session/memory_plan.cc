@@ -28,22 +28,24 @@ int64_t SlotsOf(int max_model_len) {
   return int64_t{BlocksFor(slots)} * kSlotsPerBlock;
 }
 
-// Of a draft model or a head, beside its KV.
-void AddDraft(const PlannedModel& draft, const GgufFile& target, int max_num_seqs, int threads,
-              MemoryPlan& memory) {
+// Beside its KV.
+void AddHead(const PlannedModel& head, const GgufFile& target, int max_num_seqs, int threads,
+             MemoryPlan& memory) {
   const ForwardLimits limits = DraftLimits(max_num_seqs);
-  if (draft.head != nullptr && draft.head->kind == HeadKind::kMedusa) {
-    memory.draft_weights = MedusaModel::WeightBytes(*draft.file, *draft.head);
-    memory.scratch += MedusaModel::ScratchBytes(*draft.head, kTargetLimits.max_rows, limits);
+  if (head.head->kind == HeadKind::kMedusa) {
+    memory.head_weights = MedusaModel::WeightBytes(*head.file, *head.head);
+    memory.scratch += MedusaModel::ScratchBytes(*head.head, kTargetLimits.max_rows, limits);
     return;
   }
-  if (draft.head != nullptr) {
-    memory.draft_weights = HeadWeightBytes(*draft.file, *draft.head, target);
-    memory.scratch +=
-        HeadModel::ScratchBytes(*draft.head, draft.config.context_length, limits, threads) +
-        max_num_seqs * HeadDrafter::FeatureBytes(*draft.head);
-    return;
-  }
+  memory.head_weights = HeadWeightBytes(*head.file, *head.head, target);
+  memory.scratch +=
+      HeadModel::ScratchBytes(*head.head, head.config.context_length, limits, threads) +
+      max_num_seqs * HeadDrafter::FeatureBytes(*head.head);
+}
+
+// Beside its KV.
+void AddDraftModel(const PlannedModel& draft, int max_num_seqs, int threads, MemoryPlan& memory) {
+  const ForwardLimits limits = DraftLimits(max_num_seqs);
   memory.draft_weights = WeightBytes(*draft.file, draft.load);
   const int kept = static_cast<int>(draft.load.kept_tokens.size());
   memory.scratch += Model::ScratchBytes(draft.config, limits, threads, kept) +
@@ -51,8 +53,14 @@ void AddDraft(const PlannedModel& draft, const GgufFile& target, int max_num_seq
   if (kept > 0) memory.scratch += WideRows::Bytes(draft.config.vocab, limits.max_logit_rows);
 }
 
+// KV blocks; its trees have rows beyond the context.
+int DraftBlocks(int max_model_len, const PlannedModel& draft, const LlmOptions& options) {
+  const int length = std::min(max_model_len, draft.config.context_length);
+  return options.max_num_seqs * BlocksFor(length + TreeDrafter::kMostRows);
+}
+
 SizedPlan SizeFor(int max_model_len, const LlmOptions& options, const PlannedModel& target,
-                  const PlannedModel* draft, bool draft_shares_weights, int threads) {
+                  const PlannedDrafts& drafts, int threads) {
   const KvType kv = options.kv_cache_dtype;
   SizedPlan plan;
   plan.max_model_len = max_model_len;
@@ -60,13 +68,17 @@ SizedPlan SizeFor(int max_model_len, const LlmOptions& options, const PlannedMod
   plan.memory.target_weights = WeightBytes(*target.file);
   plan.memory.kv = ModelKv::Bytes(target.config, kv, plan.target_blocks);
   plan.memory.scratch = Model::ScratchBytes(target.config, kTargetLimits, threads);
-  if (draft != nullptr) {
-    const int length = std::min(max_model_len, draft->config.context_length);
-    // Its trees have rows beyond the context.
-    plan.draft_blocks = options.max_num_seqs * BlocksFor(length + TreeDrafter::kMostRows);
-    plan.memory.draft_kv = ModelKv::Bytes(draft->config, kv, plan.draft_blocks);
-    if (!draft_shares_weights)
-      AddDraft(*draft, *target.file, options.max_num_seqs, threads, plan.memory);
+  if (drafts.model != nullptr) {
+    plan.draft_blocks = DraftBlocks(max_model_len, *drafts.model, options);
+    plan.memory.draft_kv = ModelKv::Bytes(drafts.model->config, kv, plan.draft_blocks);
+    if (!drafts.shares_weights) {
+      AddDraftModel(*drafts.model, options.max_num_seqs, threads, plan.memory);
+    }
+  }
+  if (drafts.head != nullptr) {
+    plan.head_blocks = DraftBlocks(max_model_len, *drafts.head, options);
+    plan.memory.head_kv = ModelKv::Bytes(drafts.head->config, kv, plan.head_blocks);
+    AddHead(*drafts.head, *target.file, options.max_num_seqs, threads, plan.memory);
   }
   // Measured: 14 MiB for SmolLM2's vocabulary of 49,152, 37 MiB for Qwen's of 151,936; and a slab
   // of the file.
@@ -76,6 +88,24 @@ SizedPlan SizeFor(int max_model_len, const LlmOptions& options, const PlannedMod
 }
 
 bool Fits(const SizedPlan& plan) { return plan.memory.total() <= plan.memory.available; }
+
+// For the context that is wanted; or for the largest one up to `most` that fits.
+SizedPlan SizeToFit(int most, const LlmOptions& options, const PlannedModel& target,
+                    const PlannedDrafts& drafts, int threads) {
+  int length = most;
+  SizedPlan plan = SizeFor(length, options, target, drafts, threads);
+  if (options.max_model_len > 0) return plan;
+  while (!Fits(plan) && length / 2 >= kSmallestUsefulLen) {
+    plan = SizeFor(length /= 2, options, target, drafts, threads);
+  }
+  return plan;
+}
+
+// What could be left out.
+std::string AdviceToLeaveOut(const PlannedDrafts& drafts) {
+  if (drafts.model != nullptr) return "leave out the draft model, or ";
+  return drafts.head != nullptr ? "leave out the head, or " : "";
+}
 
 }  // namespace
 
@@ -96,7 +126,7 @@ ForwardLimits DraftLimits(int max_num_seqs) {
 }
 
 Result<SizedPlan> PlanMemory(const LlmOptions& options, const PlannedModel& target,
-                             const PlannedModel* draft, bool draft_shares_weights, int threads) {
+                             const PlannedDrafts& drafts, int threads) {
   const int context = target.config.context_length;
   if (options.max_model_len < 0 || options.max_model_len > context) {
     return Error{
@@ -118,38 +148,38 @@ Result<SizedPlan> PlanMemory(const LlmOptions& options, const PlannedModel& targ
                              "of them",
                              options.max_num_seqs, length_asked)};
   }
-  const auto size = [&](int length) {
-    return SizeFor(length, options, target, draft, draft_shares_weights, threads);
-  };
-  if (options.max_model_len > 0) return size(options.max_model_len);
-  int length = length_asked;
-  SizedPlan plan = size(length);
-  while (!Fits(plan) && length / 2 >= kSmallestUsefulLen) plan = size(length /= 2);
-  return plan;
+  const SizedPlan plan = SizeToFit(length_asked, options, target, drafts, threads);
+  if (drafts.head == nullptr || !drafts.head_may_go) return plan;
+  PlannedDrafts without = drafts;
+  without.head = nullptr;
+  SizedPlan plain = SizeToFit(length_asked, options, target, without, threads);
+  if (Fits(plan) && plan.max_model_len == plain.max_model_len) return plan;
+  plain.head_left_out = true;
+  return plain;
 }
 
-Status CheckFits(const LlmOptions& options, const PlannedModel& target, const PlannedModel* draft,
-                 bool draft_shares_weights, int threads, const SizedPlan& plan) {
+Status CheckFits(const LlmOptions& options, const PlannedModel& target, const PlannedDrafts& drafts,
+                 int threads, const SizedPlan& plan) {
   if (Fits(plan)) return Ok{};
   const auto mb = [](uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
   std::string advice = "use a smaller model or one with fewer bits per weight";
   LlmOptions smaller = options;
   for (int length = plan.max_model_len / 2; length >= kSmallestUsefulLen; length /= 2) {
     smaller.max_model_len = length;
-    if (!Fits(SizeFor(length, smaller, target, draft, draft_shares_weights, threads))) continue;
+    if (!Fits(SizeFor(length, smaller, target, drafts, threads))) continue;
     advice = fmt::format("--max-model-len {} would fit", length);
     break;
   }
-  if (draft != nullptr && !advice.starts_with("--"))
-    advice = "leave out the draft model, or " + advice;
-  return Error{
-      ErrorCode::kResourceExhausted,
-      fmt::format("{:.0f} MB are needed (weights {:.0f}, draft {:.0f}, KV {:.0f}, other {:.0f}) "
-                  "and {:.0f} MB are free: {}",
-                  mb(plan.memory.total()), mb(plan.memory.target_weights),
-                  mb(plan.memory.draft_weights), mb(plan.memory.kv + plan.memory.draft_kv),
-                  mb(plan.memory.scratch + plan.memory.program), mb(plan.memory.available),
-                  advice)};
+  if (!advice.starts_with("--")) advice = AdviceToLeaveOut(drafts) + advice;
+  return Error{ErrorCode::kResourceExhausted,
+               fmt::format("{:.0f} MB are needed (weights {:.0f}, draft model {:.0f}, head {:.0f}, "
+                           "KV {:.0f}, other {:.0f}) "
+                           "and {:.0f} MB are free: {}",
+                           mb(plan.memory.total()), mb(plan.memory.target_weights),
+                           mb(plan.memory.draft_weights), mb(plan.memory.head_weights),
+                           mb(plan.memory.kv + plan.memory.draft_kv + plan.memory.head_kv),
+                           mb(plan.memory.scratch + plan.memory.program), mb(plan.memory.available),
+                           advice)};
 }
 
 }  // namespace hunch

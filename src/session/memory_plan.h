@@ -1,5 +1,5 @@
-// What a target, its draft model and their caches need, against what the machine has. From headers
-// alone.
+// What a target, its draft model, its head and their caches need, against what the machine has.
+// From headers alone.
 #ifndef HUNCH_SESSION_MEMORY_PLAN_H_
 #define HUNCH_SESSION_MEMORY_PLAN_H_
 
@@ -27,23 +27,32 @@ struct PlannedModel {
 // Of a head, which must outlive the plan, for a target of this shape.
 PlannedModel PlanHead(const GgufFile& file, const HeadConfig& head, const ModelConfig& target);
 
+// What guesses beside a target.
+struct PlannedDrafts {
+  const PlannedModel* model = nullptr;  // null: none
+  bool shares_weights = false;          // the target drafts for itself
+  const PlannedModel* head = nullptr;   // null: none
+  bool head_may_go = false;             // rather than that anything else has less room
+};
+
 struct SizedPlan {
   int max_model_len = 0;
   int target_blocks = 0;  // KV blocks
   int draft_blocks = 0;
+  int head_blocks = 0;
+  bool head_left_out = false;  // one that may go
   MemoryPlan memory;
 };
 
 // Sizes everything for options.max_model_len, or, where that is 0, for the largest context that
-// fits. `draft` may be null; `draft_shares_weights`: the target drafts for itself. kInvalidArgument
-// when max_model_len exceeds the model's context. What does not fit is not an error here: see
-// CheckFits.
+// fits. kInvalidArgument when max_model_len exceeds the model's context. What does not fit is not
+// an error here: see CheckFits.
 Result<SizedPlan> PlanMemory(const LlmOptions& options, const PlannedModel& target,
-                             const PlannedModel* draft, bool draft_shares_weights, int threads);
+                             const PlannedDrafts& drafts, int threads);
 
 // kResourceExhausted, naming the setting that would fit, when the plan exceeds what is available.
-Status CheckFits(const LlmOptions& options, const PlannedModel& target, const PlannedModel* draft,
-                 bool draft_shares_weights, int threads, const SizedPlan& plan);
+Status CheckFits(const LlmOptions& options, const PlannedModel& target, const PlannedDrafts& drafts,
+                 int threads, const SizedPlan& plan);
 
 }  // namespace hunch
 

@@ -67,8 +67,8 @@ struct RequestSet::Running {
   std::string cache_salt;
   std::shared_ptr<const CompiledGrammar> grammar;  // null: any text
   bool keeps_speculation;
-  bool swaps = false;                                  // before the next step
-  std::vector<std::shared_ptr<const DraftSide>> used;  // by its drafters, the earlier ones too
+  bool swaps = false;            // before the next step
+  std::vector<DraftSides> used;  // by its drafters, the earlier ones too
   OnText on_text;
   OnDone on_done;
   TextSide text;
@@ -87,7 +87,7 @@ Result<RequestId> RequestSet::Add(TextRequest request, const DraftParts& parts, 
       std::make_unique<Running>(tokenizer_, request, std::move(on_text), std::move(on_done));
   EngineRequest submitted;
   HUNCH_ASSIGN_OR_RETURN(submitted.drafters, MakeDrafters(request.speculation, parts));
-  running->used.push_back(parts.draft_side);
+  running->used.push_back(parts.drafts);
   submitted.background = request.background;
   if (request.params.structured_output != nullptr) {
     HUNCH_ASSIGN_OR_RETURN(running->grammar, grammars_.Compile(*request.params.structured_output));
@@ -137,7 +137,7 @@ Status RequestSet::SwapOne(Running& running) {
   if (running.grammar != nullptr) {
     Constrain(*running.grammar, tokenizer_.vocab_size(), drafters);
   }
-  running.used.push_back(swap_->parts.draft_side);
+  running.used.push_back(swap_->parts.drafts);
   engine_.SetDrafters(running.id, std::move(drafters), BudgetFor(config));
   running.method = config.method;
   return Ok{};

@@ -71,8 +71,7 @@ Result<LoadedTarget> LoadTarget(const RowBenchOptions& options, const MeasurePla
   HUNCH_RETURN_IF_ERROR(CheckLengths(plan, planned.config.context_length));
   LlmOptions sized = options.model;
   sized.max_model_len = plan.Slots();
-  HUNCH_ASSIGN_OR_RETURN(const SizedPlan memory,
-                         PlanMemory(sized, planned, nullptr, false, pool.size()));
+  HUNCH_ASSIGN_OR_RETURN(const SizedPlan memory, PlanMemory(sized, planned, {}, pool.size()));
   if (memory.memory.total() > memory.memory.available) {
     return Error{ErrorCode::kResourceExhausted,
                  fmt::format("{:.0f} MB are needed for a context of {} and {:.0f} MB are free: "

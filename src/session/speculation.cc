@@ -114,6 +114,29 @@ SpeculativeConfig WithCacheSalt(SpeculativeConfig config, const std::string& cac
   return config;
 }
 
+std::optional<DrafterKind> SpeculativeConfig::HeadMethod() const {
+  const auto& kinds = method.drafters();
+  const auto head = std::find_if(kinds.begin(), kinds.end(), RunsHead);
+  if (head == kinds.end()) return std::nullopt;
+  return *head;
+}
+
+void NameDrafts(std::span<const SpeculativeConfig> configs, LlmOptions& options) {
+  options.draft_model = options.draft_quantization = options.draft_vocab = "";
+  options.head = kNoHead;
+  options.head_method.reset();
+  for (const SpeculativeConfig& config : configs) {
+    if (config.UsesModel()) {
+      options.draft_model = config.model;
+      options.draft_quantization = config.draft_quantization;
+      options.draft_vocab = config.draft_vocab;
+    }
+    if (!config.UsesHead()) continue;
+    if (options.head == kNoHead) options.head = config.head;
+    if (!options.head_method) options.head_method = config.HeadMethod();
+  }
+}
+
 double SpeculationStats::acceptance_rate() const {
   return draft_tokens == 0 ? -1.0 : static_cast<double>(accepted_tokens) / draft_tokens;
 }

@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <limits>
 
+#include "session/draft_side.h"
 #include "session/json_text.h"
 
 namespace hunch {
 namespace {
 
 constexpr std::string_view kKeys =
-    "method, model, draft_quantization, draft_vocab, num_speculative_tokens, policy, "
-    "acceptance_warning, prompt_lookup_max, "
-    "prompt_lookup_min, lookahead_window, lookahead_ngram, lookahead_guesses, ngram_cache, "
+    "method, model, head, draft_quantization, draft_vocab, num_speculative_tokens, policy, "
+    "acceptance_warning, prompt_lookup_max, prompt_lookup_min, lookahead_window, lookahead_ngram, "
+    "lookahead_guesses, ngram_cache, "
     "shared_store, cache_salt, suffix_store, disable_by_batch_size, max_model_len";
 
 Error WrongType(std::string_view key, std::string_view expected, const Json& value) {
@@ -90,6 +91,7 @@ Status ReadKey(std::string_view key, const Json& value, SpeculationFlag& flag) {
   SpeculativeConfig& fields = flag.fields;
   if (key == "method") return ReadMethod(value, flag.method);
   if (key == "model") return ReadString(key, value, fields.model);
+  if (key == "head") return ReadString(key, value, fields.head);
   if (key == "draft_quantization") return ReadString(key, value, fields.draft_quantization);
   if (key == "draft_vocab") return ReadString(key, value, fields.draft_vocab);
   if (key == "num_speculative_tokens") return ReadCount(key, value, fields.num_speculative_tokens);
@@ -176,16 +178,31 @@ Status CheckMethod(const SpeculativeConfig& config) {
   }
   if (config.NeedsDraftModel() && config.model.empty()) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("method {} needs \"model\", the GGUF file of a draft model or a head",
+                 fmt::format("method {} needs \"model\", the GGUF file of a draft model",
                              DraftMethodName(config.method))};
+  }
+  if (config.HeadMethod() && config.head == kNoHead) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("method {} needs a head: leave out \"head\": \"{}\", or name the GGUF "
+                             "file of one",
+                             DraftMethodName(config.method), kNoHead)};
   }
   return Ok{};
 }
 
+namespace {
+
+DraftMethod MethodOf(const SpeculationFlag& flag) {
+  const SpeculativeConfig& fields = flag.fields;
+  if (flag.method) return *flag.method;
+  if (fields.model.empty() || !fields.head.empty()) return DraftMethod::Auto();
+  return MethodOfFile(fields.model);
+}
+
+}  // namespace
+
 Result<SpeculativeConfig> SingleMethod(const SpeculationFlag& flag) {
-  const DraftMethod fallback =
-      flag.fields.model.empty() ? DraftMethod::Auto() : DraftMethod(DrafterKind::kDraftModel);
-  const SpeculativeConfig config = flag.For(flag.method.value_or(fallback));
+  const SpeculativeConfig config = flag.For(MethodOf(flag));
   HUNCH_RETURN_IF_ERROR(CheckMethod(config));
   return config;
 }
@@ -218,6 +235,7 @@ Json SpeculativeConfigJson(const SpeculativeConfig& config) {
     if (value > 0) json[key] = value;
   };
   text("model", config.model);
+  text("head", config.head);
   text("draft_quantization", config.draft_quantization);
   text("draft_vocab", config.draft_vocab);
   count("num_speculative_tokens", config.num_speculative_tokens);

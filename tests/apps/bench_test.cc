@@ -87,6 +87,7 @@ TEST_F(Bench, InterleavesMethodsAndRotatesTheirOrder) {
             kExitOk);
   ASSERT_EQ(app_.loads.size(), 1u);
   EXPECT_EQ(app_.loads[0].draft_model, "d");
+  EXPECT_EQ(app_.loads[0].head, kNoHead);
   const DraftMethod none, ngram = DrafterKind::kNgram, model = DrafterKind::kDraftModel;
   const std::string a = "user: first\n", b = "user: second\n";
   const std::vector<std::pair<std::string, DraftMethod>> expected = {
@@ -161,6 +162,19 @@ TEST_F(Bench, RefusesWhatCannotBeMeant) {
   EXPECT_TRUE(app_.loads.empty());
   EXPECT_EQ(Run({}, "{\"id\": \"a\"}\n"), kExitUsage);
   EXPECT_THAT(app_.err(), HasSubstr("p.jsonl:1: \"category\" must be a string; a line is"));
+}
+
+TEST_F(Bench, FindsHeadsForTheMethodsThatRunThem) {
+  app_.heads = "shipped";
+  EXPECT_EQ(Run({"--json", "--n", "1", "--rounds", "1", "--methods", "auto,eagle3,draft_model",
+                 "--speculative-config", R"({"model": "d"})"}),
+            kExitOk);
+  ASSERT_EQ(app_.loads.size(), 1u);
+  EXPECT_EQ(app_.loads[0].draft_model, "d");
+  EXPECT_EQ(app_.loads[0].head, "");
+  EXPECT_EQ(app_.loads[0].head_method, DrafterKind::kEagle3);
+  EXPECT_EQ(app_.loads[0].heads, "shipped");
+  EXPECT_TRUE(app_.Json()["methods"].contains("eagle3"));
 }
 
 TEST_F(Bench, AMethodInTheConfigIsTheOneToCompare) {

@@ -83,6 +83,29 @@ TEST(Inspect, JsonHoldsTheSame) {
   EXPECT_TRUE(json["advice"].is_null());
 }
 
+TEST(Inspect, AHeadIsShownBesideADraftModel) {
+  AppHarness app;
+  InspectReport report = Report();
+  ModelReport head = report.target;
+  head.path = "h.gguf";
+  head.drafter = DrafterKind::kEagle3;
+  report.draft = {report.target, head};
+  report.memory.head_weights = 7 * kMiB;
+  app.inspect_report = report;
+  EXPECT_EQ(app.Run({"inspect", "m.gguf", "--head", "h.gguf", "--heads", "folder"}), kExitOk);
+  EXPECT_EQ(app.loads[0].head, "h.gguf");
+  EXPECT_EQ(app.loads[0].heads, "folder");
+  for (const char* text : {"\ndraft: m.gguf\n", "\nhead: h.gguf\n", "as eagle3\n", "head weights",
+                           "7.0 MiB", "317.0 MiB"}) {
+    EXPECT_THAT(app.out(), HasSubstr(text));
+  }
+  EXPECT_EQ(app.Run({"inspect", "m.gguf", "--json"}), kExitOk);
+  const auto json = app.Json();
+  EXPECT_EQ(json["draft"]["drafter"], "draft_model");
+  EXPECT_EQ(json["head"]["drafter"], "eagle3");
+  EXPECT_EQ(json["memory"]["head_weights"], 7 * kMiB);
+}
+
 TEST(Inspect, AVocabularyThatDoesNotFitIsExit1) {
   AppHarness app;
   InspectReport report = Report();
@@ -119,7 +142,9 @@ TEST(Inspect, AdvisesWhatWouldFit) {
   report.memory.available = 50 * kMiB;
   EXPECT_THAT(verdict(report), HasSubstr("use a smaller model"));
   report.draft = {report.target};
-  EXPECT_THAT(verdict(report), HasSubstr("leave out the draft model"));
+  EXPECT_THAT(verdict(report), HasSubstr("leave out the draft model, or"));
+  report.draft[0].drafter = DrafterKind::kEagle3;
+  EXPECT_THAT(verdict(report), HasSubstr("leave out the head, or"));
 }
 
 TEST(Inspect, AFilesNameDoesNotCommandTheTerminal) {

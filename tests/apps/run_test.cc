@@ -87,6 +87,24 @@ TEST(Run, LoadsADraftModelOnlyForMethodsThatUseIt) {
   EXPECT_EQ(app.calls[0].speculation.method, DraftMethod(DrafterKind::kDraftModel));
 }
 
+TEST(Run, LooksForAHeadWhereMethodsMayUseOne) {
+  AppHarness app;
+  app.heads = "shipped";
+  const auto load = [&](const char* json) {
+    EXPECT_EQ(app.Run({"run", "--model", "m", "--speculative-config", json, "hi"}), kExitOk);
+    return app.loads.at(0);
+  };
+  EXPECT_EQ(load("{}").heads, "shipped");
+  EXPECT_EQ(load("{}").head, "");
+  EXPECT_EQ(load("{}").head_method, std::nullopt);
+  EXPECT_EQ(load(R"({"method": "suffix+medusa"})").head_method, DrafterKind::kMedusa);
+  EXPECT_EQ(load(R"({"head": "h.gguf"})").head, "h.gguf");
+  EXPECT_EQ(load(R"({"head": "none"})").head, kNoHead);
+  EXPECT_EQ(load(R"({"method": "suffix"})").head, kNoHead);
+  EXPECT_EQ(app.Run({"run", "--model", "m", "--heads", "mine", "hi"}), kExitOk);
+  EXPECT_EQ(app.loads[0].heads, "mine");
+}
+
 TEST(Run, JsonIsTheOnlyThingOnOut) {
   AppHarness app;
   EXPECT_EQ(app.Run({"run", "--model", "m", "--json", "--speculative-config", kNgram,

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/files.h"
+#include "support/heads.h"
+#include "support/model_runner.h"
+
 namespace hunch {
 namespace {
 
@@ -18,7 +22,8 @@ std::string ErrorOf(std::string_view json) {
 
 TEST(SpeculationFlag, ReadsEveryKey) {
   const auto flag = ParseSpeculationFlag(
-      R"({"method": "ngram+draft_model", "model": "d.gguf", "num_speculative_tokens": 64,
+      R"({"method": "ngram+draft_model", "model": "d.gguf", "head": "h.gguf",
+          "num_speculative_tokens": 64,
           "prompt_lookup_max": 8, "prompt_lookup_min": 3, "policy": "threshold",
           "acceptance_warning": 0.25, "lookahead_window": 7, "lookahead_ngram": 3,
           "lookahead_guesses": 6, "ngram_cache": "x.ngc", "disable_by_batch_size": 4,
@@ -28,6 +33,7 @@ TEST(SpeculationFlag, ReadsEveryKey) {
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config.value().method, ParseDraftMethod("ngram+draft_model").value());
   EXPECT_EQ(config.value().model, "d.gguf");
+  EXPECT_EQ(config.value().head, "h.gguf");
   EXPECT_EQ(config.value().num_speculative_tokens, 64);
   EXPECT_EQ(config.value().prompt_lookup_max, 8);
   EXPECT_EQ(config.value().prompt_lookup_min, 3);
@@ -50,7 +56,7 @@ TEST(SpeculationFlag, TakesOlderNamesOfVllm) {
 }
 
 TEST(SpeculationFlag, IsWrittenAsItIsRead) {
-  for (const char* json : {"{}", R"({"method": "none"})",
+  for (const char* json : {"{}", R"({"method": "none"})", R"({"head": "none"})",
                            R"({"method": "suffix+ngram", "num_speculative_tokens": 3,
                                "policy": "threshold", "disable_by_batch_size": 4,
                                "max_model_len": 99, "shared_store": true, "suffix_store": "s"})"}) {
@@ -64,6 +70,7 @@ TEST(SpeculationFlag, IsWrittenAsItIsRead) {
     EXPECT_EQ(again.value().fields.policy, config.policy);
     EXPECT_EQ(again.value().fields.max_model_len, config.max_model_len);
     EXPECT_EQ(again.value().fields.suffix_store, config.suffix_store);
+    EXPECT_EQ(again.value().fields.head, config.head);
   }
 }
 
@@ -77,7 +84,7 @@ TEST(SpeculationFlag, RefusesWithTheReason) {
       {R"("ngram")", "expected an object, got a string"},
       {R"({"method": "ngram"} x)", "bad JSON"},
       {R"({"methods": "ngram"})",
-       "unknown key \"methods\"; known keys: method, model, draft_quantization, "
+       "unknown key \"methods\"; known keys: method, model, head, draft_quantization, "
        "draft_vocab, num_speculative_tokens, policy"},
       {R"({"method": 1})", "\"method\" must be a string, not a number"},
       {R"({"method": null})", "\"method\" must be a string, not null"},
@@ -144,6 +151,65 @@ TEST(SpeculationFlag, AMethodMustBeComplete) {
     ASSERT_TRUE(flag.ok());
     EXPECT_THAT(SingleMethod(flag.value()).error().message, HasSubstr("needs \"model\""));
   }
+}
+
+// A head that nobody names may be shipped; one that nobody wants is none.
+TEST(SpeculationFlag, AMethodWithAHeadNeedsNoName) {
+  const auto config = SingleMethod(ParseSpeculationFlag(R"({"method": "suffix+eagle3"})").value());
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->HeadMethod(), DrafterKind::kEagle3);
+  const auto none =
+      SingleMethod(ParseSpeculationFlag(R"({"method": "suffix+eagle3", "head": "none"})").value());
+  EXPECT_THAT(none.error().message, HasSubstr("method suffix+eagle3 needs a head: leave out"));
+}
+
+TEST(SpeculationFlag, AFileAloneMeansItsMethod) {
+  const TempDir folder;
+  const auto file = GgufFile::Open(TinyModelPath("llama")).value();
+  const HeadConfig head = SmallHead(ReadModelConfig(*file).value(), 288, HeadKind::kEagle);
+  const std::vector<std::byte> bytes = HeadBytes(head, RandomValues(1));
+  const std::string path =
+      folder.Write("h.gguf", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const auto method = [](const std::string& model, const std::string& named_head) {
+    SpeculationFlag flag;
+    flag.fields.model = model;
+    flag.fields.head = named_head;
+    return SingleMethod(flag).value().method;
+  };
+  EXPECT_EQ(method(path, ""), DraftMethod(DrafterKind::kEagle2));
+  EXPECT_EQ(method(TinyModelPath("llama"), ""), DraftMethod(DrafterKind::kDraftModel));
+  EXPECT_EQ(method("absent.gguf", ""), DraftMethod(DrafterKind::kDraftModel));
+  EXPECT_EQ(method("", path), DraftMethod::Auto());
+  EXPECT_EQ(method(TinyModelPath("llama"), path), DraftMethod::Auto()) << "both";
+}
+
+// Several configurations of one run name one file each.
+TEST(SpeculationFlag, SaysWhatHasToBeLoaded) {
+  SpeculativeConfig plain, automatic, both;
+  automatic.method = DraftMethod::Auto();
+  both.method = ParseDraftMethod("medusa+draft_model").value();
+  both.model = "d.gguf";
+  both.draft_quantization = "q4_0";
+  LlmOptions options;
+  const auto name = [&](std::vector<SpeculativeConfig> configs) { NameDrafts(configs, options); };
+  name({plain, automatic, both});
+  EXPECT_EQ(options.draft_model, "d.gguf");
+  EXPECT_EQ(options.draft_quantization, "q4_0");
+  EXPECT_EQ(options.head, "");
+  EXPECT_EQ(options.head_method, DrafterKind::kMedusa);
+  name({plain, automatic});
+  EXPECT_EQ(options.draft_model, "");
+  EXPECT_EQ(options.draft_quantization, "");
+  EXPECT_EQ(options.head, "") << "the shipped one";
+  EXPECT_EQ(options.head_method, std::nullopt);
+  automatic.head = kNoHead;
+  name({plain, automatic});
+  EXPECT_EQ(options.head, kNoHead);
+  both.head = "h.gguf";
+  name({both});
+  EXPECT_EQ(options.head, "h.gguf");
+  name({plain});
+  EXPECT_EQ(options.head, kNoHead);
 }
 
 // They would do nothing, and the user would not know.

@@ -89,14 +89,16 @@ TEST(TuneRace, WhatWasDroppedAndTurnsOutBestMustRunTheRest) {
 }
 
 TEST(TuneRace, SettingsHoldEveryKindOnce) {
-  const auto free = ModelFreeSettings();
+  const auto free = ModelFreeSettings(std::nullopt);
   EXPECT_TRUE(free[0].method.none());
   EXPECT_TRUE(free[1].method.automatic());
   EXPECT_EQ(free.size(), 2u + 3 * 5);
+  EXPECT_EQ(ModelFreeSettings(DrafterKind::kMedusa).size(), 2u + 4 * 5);
+  EXPECT_EQ(ModelFreeSettings(DrafterKind::kMedusa).back().method, DrafterKind::kMedusa);
   for (const auto& settings : {free, DraftModelSettings(DrafterKind::kEagle3, "d")}) {
     for (const SpeculativeConfig& config : settings) {
       EXPECT_TRUE(ValidateSpeculativeConfig(config).ok());
-      EXPECT_EQ(config.UsesDraftModel(), !config.model.empty());
+      EXPECT_EQ(config.UsesModel(), !config.model.empty());
     }
   }
   EXPECT_EQ(DraftModelSettings(DrafterKind::kEagle3, "d").size(), 6u);

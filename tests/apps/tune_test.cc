@@ -80,6 +80,22 @@ TEST_F(TuneCommandTest, FindsTheFastestAndDropsWhatIsBehind) {
   EXPECT_EQ(app_.calls.back().prompt, "user: second\n");
 }
 
+TEST_F(TuneCommandTest, TriesTheShippedHead) {
+  app_.script.head_method = DrafterKind::kEagle3;
+  app_.script.seconds["eagle3"] = 0.003;
+  for (const char* guesses : {":2", ":4", ":6", ":8"}) {
+    app_.script.seconds.emplace(std::string("eagle3") + guesses, 0.02);
+  }
+  ASSERT_EQ(Run({"--heads", "folder", "--out", profile_}), kExitOk) << app_.err();
+  EXPECT_EQ(app_.loads[0].heads, "folder");
+  EXPECT_EQ(app_.loads[0].head, "");
+  EXPECT_THAT(app_.out(), HasSubstr("=> eagle3 "));
+  const auto profile = ParseProfile(ReadFile(profile_));
+  ASSERT_TRUE(profile.ok()) << profile.error().message;
+  EXPECT_EQ(profile->method, DrafterKind::kEagle3);
+  EXPECT_EQ(profile->draft_model, "") << "wherever it is shipped";
+}
+
 TEST_F(TuneCommandTest, ShowsATableAndProgress) {
   ASSERT_EQ(Run({}), kExitOk);
   EXPECT_THAT(app_.out(), HasSubstr("=> suffix "));
@@ -131,7 +147,7 @@ TEST_F(TuneCommandTest, TriesDraftModelsOneAfterAnother) {
   std::vector<std::string> swaps;
   for (const FakeLlm::Call& call : app_.calls) {
     if (call.swap) swaps.push_back(call.speculation.model);
-    if (!call.swap && call.speculation.UsesDraftModel()) {
+    if (!call.swap && call.speculation.UsesModel()) {
       EXPECT_EQ(call.speculation.model, swaps.back());
     }
   }

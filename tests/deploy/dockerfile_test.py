@@ -47,7 +47,8 @@ class Dockerfile(unittest.TestCase):
         for option in re.findall(r"-D(\w+)=", BUILD):
             self.assertIn(f"option({option} ", (ROOT / "CMakeLists.txt").read_text())
         self.assertIn("build/release", re.search(r"cmake --install (\S+)", BUILD)[1])
-        self.assertIn("COPY --from=build /opt/hunch/bin/hunch ", RUN)
+        self.assertIn("COPY --from=build /opt/hunch/bin/hunch /usr/local/bin/", RUN)
+        self.assertIn("COPY --from=build /opt/hunch/share/hunch/heads /usr/local/share/hunch/heads\n", RUN)
 
     def test_the_program_takes_its_flags(self):
         words = re.findall(r'"([^"]*)"', re.search(r"^ENTRYPOINT \[(.*)\]", RUN, re.M)[1])

@@ -147,6 +147,30 @@ TEST_F(HeadInEngine, AfterAPrefixCacheHitItGoesOnKnowing) {
   EXPECT_EQ(shared.prefixes()->idle_blocks(), (135 + 60 - 1) / kSlotsPerBlock);
 }
 
+// Two texts that part where a block begins: the head's last row before reads the token behind it,
+// so that the head knows a block less than the target, which reads it again.
+TEST_F(HeadInEngine, WhereTextsPartBetweenBlocksNothingIsMissing) {
+  Engine engine = MakeEngine(kBlocks, true);
+  BlockPool shared(kBlocks, true);
+  const Ids first = Prompt(70, 3);
+  Run(engine, Request(first, 0, Drafts(knows_, shared)));
+  const int before = shared.prefixes()->idle_blocks();
+  Ids second(first.begin(), first.begin() + 64);
+  second.push_back((first[64] + 1) % kSuccessorVocab);
+  while (second.size() < 70) second.push_back(Successor(second.back()));
+  const EngineResult result = Run(engine, Request(second, 0, Drafts(knows_, shared)));
+  EXPECT_EQ(result.tokens, Plain(second, 0));
+  EXPECT_EQ(result.stats.cached_tokens, 48);
+  EXPECT_EQ(result.stats.accepted_tokens, result.stats.draft_tokens);
+  // Of 129 rows it found those of three blocks, and what it read itself it shares.
+  EXPECT_EQ(shared.prefixes()->idle_blocks() - before, 129 / kSlotsPerBlock - 3);
+  // One that reads no hidden states takes all that there is.
+  EXPECT_EQ(Run(engine, Request(second, 0)).stats.cached_tokens, 64);
+  // One that knows nothing of it does not have all of it read again.
+  BlockPool own(kBlocks, true);
+  EXPECT_EQ(Run(engine, Request(second, 0, Drafts(knows_, own))).stats.cached_tokens, 64);
+}
+
 TEST_F(HeadInEngine, OneThatComesLaterGuessesFromTheNextStepOn) {
   Engine engine = MakeEngine();
   const auto id = engine.Submit(Request(Prompt(30, 5), 0)).value();

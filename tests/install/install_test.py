@@ -4,6 +4,7 @@
     install_test.py CMAKE CXX BUILD_FOLDER     of a build that is complete
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -50,6 +51,24 @@ class Install(unittest.TestCase):
         prompts = ["the and the", "in the", "re re re"]
         expected = "".join(f"> {prompt}\n{self.hunch(prompt)}\n" for prompt in prompts)
         self.assertEqual(call(self.ask, MODEL, *prompts), expected)
+
+    def test_the_program_looks_for_heads_where_they_are_installed(self):
+        installed = self.prefix / "share/hunch/heads"
+        shipped = sorted(path.name for path in (ROOT / "heads").glob("*.gguf"))
+        self.assertEqual(sorted(path.name for path in installed.iterdir()), shipped)
+        # What is no head there is named by whoever looks.
+        other = self.prefix / "other"
+        other.mkdir()
+        for folder, environment in ((installed, {}), (other, {"HUNCH_HEADS": str(other)}), (None, {"HUNCH_HEADS": ""})):
+            if folder:
+                (folder / "broken.gguf").write_text("GGUF")
+            done = subprocess.run([self.prefix / "bin/hunch", "inspect", MODEL], capture_output=True, text=True,
+                                  env={**os.environ, **environment}, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stderr.count("broken.gguf"), 1 if folder else 0, done.stderr)
+            if folder:
+                self.assertIn(str(folder / "broken.gguf"), done.stderr)
+                (folder / "broken.gguf").unlink()
 
     def test_errors_are_told(self):
         done = subprocess.run([self.ask, "no.gguf", "hi"], capture_output=True, text=True, check=False)

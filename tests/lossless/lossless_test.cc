@@ -149,6 +149,9 @@ TEST_P(LosslessHead, SameAsPlain) {
   std::shared_ptr<const GgufFile> file = GgufFile::Parse(bytes, "successor").value();
   const auto model = Model::Load(file, pool, kLimits).value();
   ModelTarget target(*model, ModelKv::Create(model->config(), KvType::kF16, kBlocks).value());
+  // A second opinion, and seldom the right one.
+  FakeTarget other(kSuccessorVocab, 5);
+  FakeKvTarget smaller(other, kBlocks, kLimits);
   // After one token in five it is mistaken.
   const auto& [drafter, control, temperature] = GetParam();
   HeadKind kind = HeadKind::kEagle3;
@@ -160,6 +163,7 @@ TEST_P(LosslessHead, SameAsPlain) {
   std::vector<TokenId> prompt = {1};
   while (prompt.size() < 36) prompt.push_back(Successor(prompt.back()));
   LosslessCell({.target = &target,
+                .smaller = &smaller,
                 .head = &head,
                 .vocab_size = kSuccessorVocab,
                 .kv_blocks = kBlocks,

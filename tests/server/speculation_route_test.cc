@@ -61,6 +61,13 @@ TEST_F(SpeculationRouteTest, SaysHowTheServerGuessesAndWhatCameOfIt) {
   EXPECT_EQ(state["drafters"][0]["name"], "fake");
 }
 
+TEST_F(SpeculationRouteTest, TellsWhichHeadIsThere) {
+  EXPECT_EQ(Get()->json()["head"], nullptr);
+  script_.head_method = DrafterKind::kEagle3;
+  api_.reset();
+  EXPECT_EQ(Get()->json()["head"], "eagle3");
+}
+
 TEST_F(SpeculationRouteTest, BeforeAnyGuessThereIsNoRate) {
   EXPECT_EQ(Get()->json()["acceptance_rate"], nullptr);
 }
@@ -70,13 +77,17 @@ TEST_F(SpeculationRouteTest, APostChangesItForTheRequestsThatCome) {
   ASSERT_EQ(reply->sent->status, 200) << reply->sent->body;
   EXPECT_EQ(reply->json()["config"]["method"], "suffix+ngram");
   EXPECT_EQ(Get()->json()["config"]["num_speculative_tokens"], 3);
+  EXPECT_FALSE(Get()->json()["config"].contains("head"));
   Ask("POST", "/v1/completions", R"({"prompt": "Hi"})");
   Ask("POST", "/v1/completions", R"({"prompt": "Hi", "speculation": {"method": "lookahead"}})");
+  ASSERT_EQ(Post(R"({"method": "eagle3", "head": "h.gguf"})")->sent->status, 200);
+  EXPECT_EQ(Get()->json()["config"]["head"], "h.gguf");
   ASSERT_EQ(Post(R"({"method": "none"})")->sent->status, 200);
   EXPECT_EQ(Get()->json()["enabled"], false);
   llm_->Stop();
-  ASSERT_EQ(calls_.size(), 4u);
+  ASSERT_EQ(calls_.size(), 5u);
   EXPECT_TRUE(calls_[0].swap);
+  EXPECT_EQ(calls_[3].speculation.head, "h.gguf");
   EXPECT_EQ(DraftMethodName(calls_[1].speculation.method), "suffix+ngram");
   EXPECT_EQ(DraftMethodName(calls_[2].speculation.method), "lookahead");
 }

@@ -161,7 +161,9 @@ TEST(ApiLlm, LoadSaysWhatIsWrong) {
       {[](EngineArgs& a) { a.kv_cache_dtype = "f8"; }, "f8"},
       {[](EngineArgs& a) { a.speculative_config.method = "magic"; }, "magic"},
       {[](EngineArgs& a) { a.speculative_config.num_speculative_tokens = 65; }, "1 to 64"},
-      {[](EngineArgs& a) { a.speculative_config.method = "draft_model"; }, "needs a model"},
+      {[](EngineArgs& a) { a.speculative_config.method = "draft_model"; }, "needs \"model\""},
+      {[](EngineArgs& a) { a.speculative_config.method = "eagle3"; }, "needs a head"},
+      {[](EngineArgs& a) { a.speculative_config.head = a.model; }, "is a model, not a head"},
   };
   for (const auto& c : cases) {
     EngineArgs wrong = args;

@@ -6,56 +6,12 @@
 #include <string>
 #include <tuple>
 
-#include "session/draft_side.h"
-#include "session/llm.h"
-#include "support/files.h"
-#include "support/heads.h"
-#include "support/model_runner.h"
+#include "session/head_in_llm.h"
 
 namespace hunch {
 namespace {
 
 using testing::HasSubstr;
-
-std::string WriteHead(const TempDir& folder, const std::string& target,
-                      HeadKind kind = HeadKind::kEagle3) {
-  const auto file = GgufFile::Open(TinyModelPath(target)).value();
-  const ModelConfig model = ReadModelConfig(*file).value();
-  const auto tokenizer = Tokenizer::Create(*file).value();
-  HeadConfig config = SmallHead(model, tokenizer->vocab_size(), kind);
-  config.target = HeadTargetOf(model, *tokenizer);
-  for (TokenId token = 2; token < tokenizer->vocab_size(); token += 2) {
-    config.tokens.push_back(token);
-  }
-  const std::vector<std::byte> bytes = HeadBytes(config, RandomValues(4), TensorType::kF16);
-  return folder.Write(target + ".head.gguf",
-                      {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
-
-SpeculativeConfig With(DraftMethod method, const std::string& model = "") {
-  SpeculativeConfig config;
-  config.method = method;
-  config.model = model;
-  config.num_speculative_tokens = 6;
-  return config;
-}
-
-class HeadInLlm : public testing::Test {
- protected:
-  Result<RequestOutput> Generate(Llm& llm, const SpeculativeConfig& speculation,
-                                 const OnText& on_text = nullptr) {
-    const std::vector<TokenId> prompt = {5, 6, 7, 8, 9, 5, 6};
-    return llm.Generate(prompt, params_, speculation, on_text);
-  }
-  TempDir folder_;
-  SamplingParams params_ = [] {
-    SamplingParams params;
-    params.max_tokens = 50;
-    params.ignore_eos = true;
-    params.temperature = 1.5f;
-    return params;
-  }();
-};
 
 TEST_F(HeadInLlm, GuessesAndChangesNoText) {
   using Case = std::tuple<const char*, HeadKind, const char*>;
@@ -141,8 +97,9 @@ TEST_F(HeadInLlm, InspectTellsWhatItIsAndWhetherItFits) {
   ASSERT_EQ(report->draft.size(), 1u);
   EXPECT_EQ(report->draft[0].drafter, DrafterKind::kEagle3);
   EXPECT_EQ(report->draft[0].vocab_rows, report->draft[0].vocab_size / 2 - 1);
-  EXPECT_GT(report->memory.draft_weights, 0u);
-  EXPECT_GT(report->memory.draft_kv, 0u);
+  EXPECT_GT(report->memory.head_weights, 0u);
+  EXPECT_GT(report->memory.head_kv, 0u);
+  EXPECT_EQ(report->memory.draft_weights, 0u);
   const auto misfit = Inspect({.model = TinyModelPath("qwen3"), .draft_model = head});
   ASSERT_TRUE(misfit.ok()) << misfit.error().message;
   EXPECT_THAT(misfit->vocabulary_difference, HasSubstr("is a head for another target than"));
@@ -151,7 +108,18 @@ TEST_F(HeadInLlm, InspectTellsWhatItIsAndWhetherItFits) {
   const auto without_kv = Inspect({.model = TinyModelPath("qwen3"), .draft_model = medusa});
   ASSERT_TRUE(without_kv.ok());
   EXPECT_EQ(without_kv->draft[0].drafter, DrafterKind::kMedusa);
-  EXPECT_EQ(without_kv->memory.draft_kv, 0u);
+  EXPECT_EQ(without_kv->memory.head_kv, 0u);
+
+  const auto both = Inspect(
+      {.model = TinyModelPath("llama"), .draft_model = TinyModelPath("llama"), .head = head});
+  ASSERT_TRUE(both.ok()) << both.error().message;
+  ASSERT_EQ(both->draft.size(), 2u);
+  EXPECT_EQ(both->draft[0].drafter, DrafterKind::kDraftModel);
+  EXPECT_EQ(both->draft[1].drafter, DrafterKind::kEagle3);
+  EXPECT_EQ(both->memory.head_weights, report->memory.head_weights);
+  EXPECT_GT(both->memory.draft_kv, 0u);
+  const auto no_head = Inspect({.model = TinyModelPath("llama"), .head = TinyModelPath("llama")});
+  EXPECT_THAT(no_head.error().message, HasSubstr("is a model, not a head"));
 }
 
 TEST_F(HeadInLlm, AMethodForAnotherKindOfFileIsRefused) {
@@ -161,16 +129,20 @@ TEST_F(HeadInLlm, AMethodForAnotherKindOfFileIsRefused) {
       {.model = TinyModelPath("llama"), .draft_model = TinyModelPath("llama"), .threads = 1});
   auto alone = Llm::Load({.model = TinyModelPath("llama"), .threads = 1});
   ASSERT_TRUE(with_head.ok() && with_draft.ok() && alone.ok());
-  EXPECT_EQ(Generate(**with_head, With(DrafterKind::kDraftModel)).error().message,
-            "method draft_model: the file named as \"model\" is for the method eagle3, not "
-            "draft_model");
-  EXPECT_THAT(Generate(**with_draft, With(DrafterKind::kEagle3)).error().message,
-              HasSubstr("is for the method draft_model, not eagle3"));
-  EXPECT_THAT(Generate(**alone, With(DrafterKind::kEagle3)).error().message,
-              HasSubstr("method eagle3 needs a draft model or a head"));
+  EXPECT_EQ(Generate(**with_head, With(DrafterKind::kDraftModel, head)).error().message,
+            "method draft_model: the head " + head + " is for the method eagle3, not draft_model");
+  EXPECT_EQ(Generate(**with_head, With(DrafterKind::kMedusa)).error().message,
+            "method medusa: the head " + head + " is for the method eagle3, not medusa");
+  for (Llm* llm : {with_draft->get(), alone->get()}) {
+    EXPECT_THAT(Generate(*llm, With(DrafterKind::kEagle3)).error().message,
+                HasSubstr("method eagle3 needs a head, and none is loaded"));
+  }
   EXPECT_THAT(
       Generate(**with_head, With(ParseDraftMethod("eagle3+draft_model").value())).error().message,
-      HasSubstr("not draft_model"));
+      HasSubstr("needs a draft model"));
+  const auto two = Llm::Load(
+      {.model = TinyModelPath("llama"), .draft_model = head, .head = folder_.Path("other")});
+  EXPECT_THAT(two.error().message, HasSubstr("is another one: name one of them"));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ class RequestSetTest : public ::testing::Test {
   ByteTokenizer tokenizer_;
   Grammars grammars_{GrammarVocabulary{}};
   SharedStores stores_;
-  DraftParts parts_ = {std::make_shared<DraftSide>(), tokenizer_, stores_, 200};
+  DraftParts parts_ = {{.model = std::make_shared<DraftSide>()}, tokenizer_, stores_, 200};
 };
 
 TEST_F(RequestSetTest, RunningRequestsGuessInAnotherWayFromTheNextStepOn) {
@@ -62,14 +62,14 @@ TEST_F(RequestSetTest, RunningRequestsGuessInAnotherWayFromTheNextStepOn) {
   requests[3].background = true;
   RequestSet plain_set(engine_, tokenizer_, grammars_);
   const auto before = Run(plain_set, requests, nullptr);
-  const DraftSide* const old_side = parts_.draft_side.get();
+  const DraftSide* const old_side = parts_.drafts.model.get();
   RequestSet set(engine_, tokenizer_, grammars_);
   int calls = 0;
   const auto after = Run(set, requests, [&](const TextDelta&) {
     if (++calls == 12) {
       // In the middle of a step. The old side goes when its drafters have gone.
-      std::weak_ptr<const DraftSide> old = parts_.draft_side;
-      parts_.draft_side = std::make_shared<DraftSide>();
+      std::weak_ptr<const DraftSide> old = parts_.drafts.model;
+      parts_.drafts = {};
       set.Swap({.method = DrafterKind::kTokenRecycling, .num_speculative_tokens = 3}, parts_);
       EXPECT_FALSE(old.expired());
       EXPECT_EQ(old.lock().get(), old_side);
@@ -97,6 +97,7 @@ TEST_F(RequestSetTest, OnlyThoseThatRunAreSwapped) {
 
 // A drafter that cannot be made (no draft model is there): the request goes on as it was.
 TEST_F(RequestSetTest, ASwapThatCannotBeMadeLeavesTheRequestAsItWas) {
+  parts_.drafts = {};
   const auto before = [&] {
     RequestSet set(engine_, tokenizer_, grammars_);
     return Run(set, {Request(20, DrafterKind::kNgram)}, nullptr);

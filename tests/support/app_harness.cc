@@ -40,6 +40,7 @@ int AppHarness::Run(const std::vector<std::string>& arguments, const std::string
                   },
                   .make_head_trainer = make_head_trainer,
                   .demo_prompt = demo_prompt,
+                  .heads = heads,
                   .clock = [this] { return now_ += 0x1p-20; }};
   return RunProgram(arguments, context);
 }

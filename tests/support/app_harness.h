@@ -41,6 +41,7 @@ class AppHarness {
   FakeInterrupts interrupts;
   bool in_tty = false, out_tty = false, err_tty = false;
   std::string demo_prompt;
+  std::string heads;
   std::optional<Error> load_error;
   // Instead of the fake model and tokenizer.
   decltype(Context::load) load;

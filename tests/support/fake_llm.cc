@@ -153,7 +153,7 @@ void FakeLlm::Close(Answer& answer, const SpeculativeConfig& speculation) {
     stats.draft_tokens = 2 * stats.drafts;
     for (const bool guessed : output.guessed) stats.accepted_tokens += guessed ? 1 : 0;
     // A pass of a draft model takes a quarter of one of the target.
-    const int64_t passes = speculation.UsesDraftModel() ? stats.draft_tokens : 0;
+    const int64_t passes = speculation.UsesModel() ? stats.draft_tokens : 0;
     stats.drafters = {{.name = "fake", .passes = passes, .seconds = 0.03125 * passes}};
     stats.draft_seconds = stats.drafters[0].seconds;
     stats.accepted_per_position = {stats.accepted_tokens, 0};

@@ -37,6 +37,7 @@ struct FakeLlmScript {
   std::optional<Error> swap_error;
   std::optional<Error> start_error;  // of Start
   int max_model_len = 1000;
+  std::optional<DrafterKind> head_method;
   EngineTotals totals;
   std::vector<PassTime> pass_times = {{1, 0.125}, {2, 0.15}, {4, 0.2}, {8, 0.4}, {64, 3.2}};
   // Called before each token; what a test does in the middle of an answer.
@@ -79,6 +80,7 @@ class FakeLlm : public Llm {
   int max_model_len() const override { return script_.max_model_len; }
   int threads() const override { return 2; }
   double load_seconds() const override { return 0.25; }
+  std::optional<DrafterKind> head_method() const override { return script_.head_method; }
   std::vector<PassTime> pass_times() const override { return script_.pass_times; }
   const EngineTotals& totals() const override { return script_.totals; }
   double kv_usage() const override { return 0.25; }

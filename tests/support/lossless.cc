@@ -22,7 +22,7 @@ std::vector<std::string> LosslessDrafters() {
 }
 
 std::vector<std::string> LosslessHeads() {
-  return {"eagle3", "eagle3_tree", "eagle", "eagle2", "medusa"};
+  return {"eagle3", "eagle3_tree", "eagle", "eagle2", "medusa", "eagle3_beside_draft"};
 }
 
 std::vector<std::string> LosslessControls() {
@@ -161,12 +161,19 @@ LosslessCell::DrafterList LosslessCell::MakeDrafters(const Plan& plan, const Los
   }
   if (drafter_ == "self") drafters.push_back(model(*subject_.draft));
   if (subject_.head != nullptr) {
-    draft_pool_ = std::make_unique<BlockPool>(subject_.kv_blocks);
-    const bool chain = drafter_ == "eagle3" || drafter_ == "eagle";
-    drafters.push_back(subject_.head->Drafts(*draft_pool_, plan.max_model_len,
+    head_pool_ = std::make_unique<BlockPool>(subject_.kv_blocks);
+    const bool beside = drafter_ == "eagle3_beside_draft";
+    const bool chain = drafter_ == "eagle3" || drafter_ == "eagle" || beside;
+    // Its chain stops at an even token: the rest of the guesses is for the draft model.
+    std::vector<TokenId> stops = plan.end_tokens;
+    for (TokenId token = 0; beside && token < subject_.vocab_size; token += 2) {
+      stops.push_back(token);
+    }
+    drafters.push_back(subject_.head->Drafts(*head_pool_, plan.max_model_len,
                                              {.branches = chain ? 1 : 3, .expand = chain ? 1 : 2},
-                                             plan.end_tokens));
+                                             stops));
   }
+  if (drafter_ == "eagle3_beside_draft") drafters.push_back(model(*subject_.smaller));
   if (drafter_ == "scripted") {
     drafters.push_back(std::make_unique<ScriptedDrafter>(TrueContinuation(
         whole, subject_.vocab_size, [](size_t position) { return position % 5 == 3; })));
@@ -203,6 +210,7 @@ void LosslessCell::CheckRun(const Plan& plan, uint64_t seed) {
   // came first.
   ASSERT_LE(stats.decode_tokens, stats.accepted_tokens + stats.target_passes);
   ASSERT_GE(stats.decode_tokens, stats.accepted_tokens + stats.target_passes - 1);
+  last_trees_ += stats.drafters.back().trees;
   accepted_ += stats.accepted_tokens;
   rejected_ += stats.draft_tokens - stats.accepted_tokens;
   // A limit clamps the draft so that the target's own token is the last one: the guess before it
@@ -245,6 +253,9 @@ void LosslessCell::Check(int seeds) {
   }
   if (!self) {
     EXPECT_GT(rejected_, 0) << "no guess was rejected: the cell shows nothing";
+  }
+  if (drafter_ == "eagle3_beside_draft") {
+    EXPECT_GT(last_trees_, 0) << "the draft model was never asked";
   }
   if (ends) {
     EXPECT_GT(ended_inside_, 0) << "no output ended inside an accepted path";

@@ -19,7 +19,7 @@ struct Subject {
   Target* target = nullptr;
   Target* draft = nullptr;     // the same model with another KV memory
   Target* smaller = nullptr;   // a worse model with the same vocabulary
-  LoadedHead* head = nullptr;  // for the drafters of LosslessHeads, which need nothing else
+  LoadedHead* head = nullptr;  // for the drafters of LosslessHeads
   int vocab_size = 0;
   int kv_blocks = 0;
   std::vector<TokenId> end_tokens;
@@ -32,7 +32,7 @@ struct Subject {
 // scripted, random, adversarial.
 std::vector<std::string> LosslessDrafters();
 // Those that read the target's hidden states: eagle3 (a chain), eagle3_tree, eagle (a chain),
-// eagle2, medusa.
+// eagle2, medusa; and eagle3_beside_draft, with the smaller model as a second drafter.
 std::vector<std::string> LosslessHeads();
 // What is asked of the request besides its temperature: none, penalties, top_p, logit_bias,
 // constraint, stop_string, end_token, max_tokens, context_end. The last four end the output at a
@@ -79,8 +79,9 @@ class LosslessCell {
   std::string drafter_, control_;
   float temperature_;
   int output_tokens_;
-  std::unique_ptr<BlockPool> draft_pool_;  // of the last drafter
+  std::unique_ptr<BlockPool> draft_pool_, head_pool_;  // of the last drafters
   int64_t accepted_ = 0, rejected_ = 0, ended_inside_ = 0;
+  int64_t last_trees_ = 0;  // of the last drafter
 };
 
 }  // namespace hunch
