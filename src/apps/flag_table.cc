@@ -8,10 +8,10 @@
 #include "apps/flags.h"
 #include "apps/numbers.h"
 #include "base/utf8.h"
+#include "quant/quantize.h"
 #include "server/cors.h"
 #include "session/json_text.h"
 #include "session/row_bench.h"
-#include "train/export_head.h"
 
 namespace hunch {
 namespace {
@@ -233,7 +233,7 @@ Status SetExportType(Flags& flags, std::string_view value) {
   std::string upper(value);
   std::transform(upper.begin(), upper.end(), upper.begin(),
                  [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  for (const TensorType type : kExportTypes) {
+  for (const TensorType type : kHeadTypes) {
     if (GetTypeTraits(type).name != upper) continue;
     flags.train.options.type = type;
     return Ok{};
