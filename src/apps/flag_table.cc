@@ -8,10 +8,10 @@
 #include "apps/flags.h"
 #include "apps/numbers.h"
 #include "base/utf8.h"
+#include "quant/quantize.h"
 #include "server/cors.h"
 #include "session/json_text.h"
 #include "session/row_bench.h"
-#include "train/export_head.h"
 
 namespace hunch {
 namespace {
@@ -30,10 +30,11 @@ constexpr unsigned kInspect = Bit(Subcommand::kInspect);
 constexpr unsigned kTokens = Bit(Subcommand::kTokenize) | Bit(Subcommand::kDetokenize);
 constexpr unsigned kTune = Bit(Subcommand::kTune);
 constexpr unsigned kTrain = Bit(Subcommand::kTrain);
+constexpr unsigned kConvert = Bit(Subcommand::kConvertHead);
 constexpr unsigned kConfigured = kRun | kBench | Bit(Subcommand::kDemo);
 constexpr unsigned kGenerate = kConfigured | kTune;
 constexpr unsigned kAll =
-    kGenerate | kServe | kBatch | kRows | kNgram | kVocab | kTokens | kInspect | kTrain;
+    kGenerate | kServe | kBatch | kRows | kNgram | kVocab | kTokens | kInspect | kTrain | kConvert;
 
 Error Wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -233,7 +234,7 @@ Status SetExportType(Flags& flags, std::string_view value) {
   std::string upper(value);
   std::transform(upper.begin(), upper.end(), upper.begin(),
                  [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  for (const TensorType type : kExportTypes) {
+  for (const TensorType type : kHeadTypes) {
     if (GetTypeTraits(type).name != upper) continue;
     flags.train.options.type = type;
     return Ok{};
@@ -291,10 +292,13 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view) -> Status { f.raw = true; return Ok{}; }},
   {"--system", "", "TEXT", "", "system message of the chat (not with --raw)", FlagGroup::kInput, kGenerate,
    [](Flags& f, std::string_view v) -> Status { f.system = v; return Ok{}; }},
-  {"--out", "-o", "PATH", "", "the file to write", FlagGroup::kOutput, kBatch | kNgram | kVocab | kTrain,
+  {"--out", "-o", "PATH", "", "the file to write", FlagGroup::kOutput, kBatch | kNgram | kVocab | kTrain | kConvert,
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.out_file); }},
   {"--tokens", "", "N", "32768", "how many tokens to keep", FlagGroup::kInput, kVocab,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, kNoLimit, f.vocab_tokens); }},
+  {"--taps", "", "LIST", "", "layers whose output an eagle3 head reads, by commas, from 0; else as its config.json says", FlagGroup::kInput, kConvert,
+   [](Flags& f, std::string_view v) { return SetInts(v, 0, kNoLimit, f.train.taps); }},
+  {"--quantization", "", "TYPE", "q8_0", "type of the head's matrices: q8_0, q4_0, f16 or f32", FlagGroup::kOutput, kConvert, SetExportType},
   {"--parse-special", "", "", "", "special tokens in the text become single ids", FlagGroup::kInput, Bit(Subcommand::kTokenize),
    [](Flags& f, std::string_view) -> Status { f.parse_special = true; return Ok{}; }},
 

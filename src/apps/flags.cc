@@ -29,6 +29,8 @@ Words WordsOf(Subcommand subcommand) {
       return {1, "give one model"};
     case Subcommand::kBatch:
       return {1, "give one file of requests"};
+    case Subcommand::kConvertHead:
+      return {1, "give one head"};
     case Subcommand::kBench:
     case Subcommand::kTune:
     case Subcommand::kTrain:

@@ -31,14 +31,15 @@ enum class Subcommand {
   kVocabCount,
   kTune,
   kTrain,
+  kConvertHead,
   kTokenize,
   kDetokenize,
   kInspect,
   kDemo
 };
-inline constexpr int kSubcommands = 13;
+inline constexpr int kSubcommands = 14;
 
-// What `hunch train` alone takes.
+// What `hunch train` takes; convert-head has taps and options.type of it.
 struct TrainFlags {
   HeadKind kind = HeadKind::kEagle3;
   TextOptions texts;  // its prompts come from --prompts
@@ -97,7 +98,8 @@ struct Flags {
   std::string svg_file;     // bench rows
   std::string report_file;  // bench, tune, train
 
-  std::string out_file;      // batch, ngram build, vocab count; tune: the profile; train: the head
+  std::string out_file;      // batch, ngram build, vocab count; tune: the profile; train,
+                             // convert-head: the head
   int vocab_tokens = 32768;  // vocab count
 
   std::string host = "127.0.0.1";        // serve

@@ -134,6 +134,19 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
      "  hunch train --model m.gguf -o head.gguf\n"
      "  hunch train --model m.gguf --prompts p.jsonl --requests 20000 --quantization q4_0 -o "
      "head.gguf\n"},
+    {"convert-head", "CHECKPOINT", "a published head, EAGLE's, EAGLE-3's or Medusa's, for a model",
+     "Reads a head that others trained for the model and writes it as a file for "
+     "--speculative-config.\n"
+     "CHECKPOINT: its file of tensors (safetensors, or pytorch_model.bin and *.pt of torch, of "
+     "which\n"
+     "nothing is run), with config.json beside it, or the folder of both. Layouts: EAGLE and "
+     "EAGLE-3\n"
+     "of SafeAILab, SpecForge, vLLM's speculators, Medusa. What a head has that Hunch's cannot "
+     "have\n"
+     "is named and refused.\n",
+     "  hunch convert-head EAGLE3-LLaMA3.1-Instruct-8B --model m.gguf -o head.gguf\n"
+     "  hunch run --model m.gguf --speculative-config '{\"method\": \"eagle3\", \"model\": "
+     "\"head.gguf\"}' Hi\n"},
     {"tokenize", "[TEXT]", "text to token ids",
      "Lists the tokens of TEXT or of standard input. With --json it reads lines\n"
      "{\"text\": ..., \"parse_special\": true|false} and answers a line {\"ids\": [...]} for "
@@ -232,7 +245,7 @@ std::string ProgramHelp() {
       "hunch: language models on CPUs, ahead of plain decoding, with exactly the same text.\n\n"
       "Usage: hunch SUBCOMMAND [FLAGS]\n\n";
   for (const Description& description : kDescriptions) {
-    out += fmt::format("  {:<12}{}\n", description.name, description.summary);
+    out += fmt::format("  {:<14}{}\n", description.name, description.summary);
   }
   out +=
       "\n  hunch SUBCOMMAND --help   flags and examples\n"

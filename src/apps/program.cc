@@ -25,6 +25,8 @@ Result<int> Call(Subcommand subcommand, const Flags& flags, Context& context) {
       return TuneCommand(flags, context);
     case Subcommand::kTrain:
       return TrainCommand(flags, context);
+    case Subcommand::kConvertHead:
+      return ConvertHeadCommand(flags, context);
     case Subcommand::kTokenize:
       return TokenizeCommand(flags, context);
     case Subcommand::kNgramBuild:

@@ -154,6 +154,11 @@ class Training {
                    fmt::format("{}: has {}, which training knows nothing of", flags_.train.from,
                                head_tensors::kFcBias)};
     }
+    if (config.normed_residual) {
+      return Error{ErrorCode::kUnsupported,
+                   fmt::format("{}: has {}, which training knows nothing of", flags_.train.from,
+                               head_keys::kNormedResidual)};
+    }
     if (config.tokens.empty()) {
       for (TokenId token = 0; token < vocabulary_.size; ++token) config.tokens.push_back(token);
     }

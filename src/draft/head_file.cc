@@ -16,13 +16,9 @@ namespace {
 constexpr std::array<std::string_view, 3> kKinds = {"eagle3", "eagle", "medusa"};
 constexpr uint64_t kFormatVersion = 1;
 
-// Bounds that no real head comes near; they keep products inside 64 bits and a hostile header from
-// asking for absurd memory.
+// Bounds that no real target comes near.
 constexpr int64_t kMaxLayers = 1024;
-constexpr int64_t kMaxWidth = 1 << 20;
 constexpr int64_t kMaxVocabulary = 1 << 24;
-constexpr size_t kMaxTaps = 8;
-constexpr int kMaxMedusaHeads = 16;
 
 Error Bad(const GgufFile& file, std::string_view what) {
   return {ErrorCode::kBadFile, fmt::format("{}: {}", file.name(), what)};
@@ -89,17 +85,17 @@ Result<HeadTarget> ReadTarget(const GgufFile& file) {
     return Bad(file, fmt::format("{} must be 16 hexadecimal digits", kVocabularyHash));
   }
   HUNCH_ASSIGN_OR_RETURN(target.vocabulary.size, Bounded(file, kVocabularySize, 1, kMaxVocabulary));
-  HUNCH_ASSIGN_OR_RETURN(target.hidden, Bounded(file, kHiddenSize, 1, kMaxWidth));
+  HUNCH_ASSIGN_OR_RETURN(target.hidden, Bounded(file, kHiddenSize, 1, kMostHeadWidth));
   HUNCH_ASSIGN_OR_RETURN(target.layers, Bounded(file, kLayers, 1, kMaxLayers));
   return target;
 }
 
 Status ReadLayer(const GgufFile& file, HeadConfig& config) {
   using namespace head_keys;
-  HUNCH_ASSIGN_OR_RETURN(config.heads, Bounded(file, kHeads, 1, 4096));
+  HUNCH_ASSIGN_OR_RETURN(config.heads, Bounded(file, kHeads, 1, kMostHeadHeads));
   HUNCH_ASSIGN_OR_RETURN(config.kv_heads, Bounded(file, kKvHeads, 1, config.heads));
   HUNCH_ASSIGN_OR_RETURN(config.head_dim, Bounded(file, kHeadDim, 16, 256));
-  HUNCH_ASSIGN_OR_RETURN(config.ffn, Bounded(file, kFeedForward, 1, kMaxWidth));
+  HUNCH_ASSIGN_OR_RETURN(config.ffn, Bounded(file, kFeedForward, 1, kMostHeadWidth));
   if (config.heads % config.kv_heads != 0 || config.head_dim % 16 != 0) {
     return Bad(file, fmt::format("{} heads, {} of keys and values, of {} each: the first must be a "
                                  "multiple of the second, and the third of 16",
@@ -234,6 +230,7 @@ void SetHeadConfig(const HeadConfig& config, GgufWriter& writer) {
   set_int(kFeedForward, config.ffn);
   set(kRopeTheta, config.rope_theta);
   set(kNormEps, static_cast<double>(config.norm_eps));
+  if (config.normed_residual) set(kNormedResidual, true);
 }
 
 Result<HeadConfig> ReadHeadConfig(const GgufFile& file) {
@@ -242,7 +239,7 @@ Result<HeadConfig> ReadHeadConfig(const GgufFile& file) {
   HUNCH_ASSIGN_OR_RETURN(config.kind, ReadKind(file));
   HUNCH_ASSIGN_OR_RETURN(config.target, ReadTarget(file));
   HUNCH_RETURN_IF_ERROR(TakeAscending(file, kTaps, config.target.layers, config.taps));
-  const size_t most = config.kind == HeadKind::kEagle3 ? kMaxTaps : 1;
+  const size_t most = config.kind == HeadKind::kEagle3 ? kMostHeadTaps : 1;
   if (config.taps.empty() || config.taps.size() > most) {
     return Bad(file, fmt::format("{} has {} layers; a head of kind {} reads 1 to {}", kTaps,
                                  config.taps.size(), HeadKindName(config.kind), most));
@@ -253,9 +250,12 @@ Result<HeadConfig> ReadHeadConfig(const GgufFile& file) {
     if (config.tokens.empty()) return Bad(file, fmt::format("{} has no tokens", kTokens));
   }
   if (config.kind == HeadKind::kMedusa) {
-    HUNCH_ASSIGN_OR_RETURN(config.medusa_heads, Bounded(file, kMedusaHeads, 1, kMaxMedusaHeads));
+    HUNCH_ASSIGN_OR_RETURN(config.medusa_heads, Bounded(file, kMedusaHeads, 1, kMostMedusaHeads));
   } else {
     HUNCH_RETURN_IF_ERROR(ReadLayer(file, config));
+  }
+  if (config.kind == HeadKind::kEagle3) {
+    HUNCH_ASSIGN_OR_RETURN(config.normed_residual, file.GetBoolOr(kNormedResidual, false));
   }
   HUNCH_RETURN_IF_ERROR(CheckTensors(file, config));
   return config;

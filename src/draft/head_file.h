@@ -5,6 +5,7 @@
 #ifndef HUNCH_DRAFT_HEAD_FILE_H_
 #define HUNCH_DRAFT_HEAD_FILE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,13 @@ enum class HeadKind {
   kMedusa,  // arXiv 2401.10774
 };
 std::string_view HeadKindName(HeadKind kind);  // "eagle3", "eagle", "medusa"
+
+// Bounds of a configuration that no real head comes near; they keep products inside 64 bits and a
+// hostile file from asking for absurd memory.
+inline constexpr int kMostHeadWidth = 1 << 20;  // hidden size, feed_forward
+inline constexpr int kMostHeadHeads = 4096;
+inline constexpr size_t kMostHeadTaps = 8;
+inline constexpr int kMostMedusaHeads = 16;
 
 // Keys of the metadata.
 namespace head_keys {
@@ -43,6 +51,7 @@ inline constexpr std::string_view kHeadDim = "head.head_dim";
 inline constexpr std::string_view kFeedForward = "head.feed_forward";
 inline constexpr std::string_view kRopeTheta = "head.rope_theta";
 inline constexpr std::string_view kNormEps = "head.norm_eps";
+inline constexpr std::string_view kNormedResidual = "head.normed_residual";
 inline constexpr std::string_view kMedusaHeads = "head.medusa.heads";
 }  // namespace head_keys
 
@@ -92,6 +101,7 @@ struct HeadConfig {
   int ffn = 0;
   double rope_theta = 0;
   float norm_eps = 0;
+  bool normed_residual = false;  // of eagle3: its layer adds to the normed feature
   // Of medusa.
   int medusa_heads = 0;
 

@@ -137,9 +137,11 @@ const ActBuffer& HeadModel::Enter(std::span<const Row> rows) {
     target_.weights().Embed(rows[r].token, embedding);
     std::copy_n(rows[r].feature, hidden(), feature);
     if (eagle3) {
-      std::copy_n(feature, hidden(), scratch_->x + r * hidden());
+      float* const x = scratch_->x + r * hidden();
+      if (!config_.normed_residual) std::copy_n(feature, hidden(), x);
       RmsNorm(embedding, layer.attn_norm.data(), eps, hidden(), embedding);
       RmsNorm(feature, weights_.hidden_norm.data(), eps, hidden(), feature);
+      if (config_.normed_residual) std::copy_n(feature, hidden(), x);
     }
     if (quantize) joined_.Quantize(static_cast<int>(r), 0, joined_.k);
   });

@@ -129,4 +129,26 @@ void QuantizeQ8_0(std::span<const float> x, std::span<std::byte> dst) {
   }
 }
 
+std::vector<std::byte> Encode(std::span<const float> x, TensorType type) {
+  std::vector<std::byte> bytes(BytesOf(type, static_cast<int64_t>(x.size())));
+  switch (type) {
+    case TensorType::kQ8_0:
+      QuantizeQ8_0(x, bytes);
+      break;
+    case TensorType::kQ4_0:
+      QuantizeQ4_0(x, bytes);
+      break;
+    case TensorType::kF16:
+      for (size_t i = 0; i < x.size(); ++i) {
+        const uint16_t half = F32ToF16(x[i]);
+        std::memcpy(&bytes[i * sizeof(half)], &half, sizeof(half));
+      }
+      break;
+    default:
+      HUNCH_CHECK(type == TensorType::kF32);
+      if (!x.empty()) std::memcpy(bytes.data(), x.data(), bytes.size());
+  }
+  return bytes;
+}
+
 }  // namespace hunch

@@ -5,6 +5,9 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
+
+#include "quant/types.h"
 
 namespace hunch {
 
@@ -19,6 +22,12 @@ void QuantizeQ4_0(std::span<const float> x, std::span<std::byte> dst);
 // largest magnitude / 127; each weight is off by half a step at most. A block of more than 65000,
 // or with NaN or infinity in it, becomes zeros.
 void QuantizeQ8_0(std::span<const float> x, std::span<std::byte> dst);
+
+// The types that heads' matrices can be written as.
+inline constexpr TensorType kHeadTypes[] = {TensorType::kQ8_0, TensorType::kQ4_0, TensorType::kF16,
+                                            TensorType::kF32};
+// x as one of them; of the quantised ones x.size() is a multiple of 32.
+std::vector<std::byte> Encode(std::span<const float> x, TensorType type);
 
 }  // namespace hunch
 

@@ -1,6 +1,5 @@
 #include "train/export_head.h"
 
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -9,32 +8,6 @@
 #include "quant/quantize.h"
 
 namespace hunch {
-namespace {
-
-std::vector<std::byte> Converted(std::span<const float> values, TensorType type) {
-  std::vector<std::byte> bytes(BytesOf(type, static_cast<int64_t>(values.size())));
-  switch (type) {
-    case TensorType::kQ8_0:
-      QuantizeQ8_0(values, bytes);
-      break;
-    case TensorType::kQ4_0:
-      QuantizeQ4_0(values, bytes);
-      break;
-    case TensorType::kF16:
-      for (size_t i = 0; i < values.size(); ++i) {
-        const uint16_t half = F32ToF16(values[i]);
-        std::memcpy(&bytes[i * sizeof(half)], &half, sizeof(half));
-      }
-      break;
-    default:
-      HUNCH_CHECK(type == TensorType::kF32);
-      std::memcpy(bytes.data(), values.data(), bytes.size());
-  }
-  return bytes;
-}
-
-}  // namespace
-
 Status ExportHead(const std::string& path, const HeadConfig& config, const HeadState& state,
                   std::span<const float> tap_inverse, TensorType type) {
   GgufWriter writer;
@@ -48,7 +21,7 @@ Status ExportHead(const std::string& path, const HeadConfig& config, const HeadS
     }
     TensorType own = tensor.rows == 0 ? TensorType::kF32 : type;
     if (tensor.columns % GetTypeTraits(own).block_elements != 0) own = TensorType::kF16;
-    writer.AddTensor(tensor.name, own, tensor.shape(), Converted(values, own));
+    writer.AddTensor(tensor.name, own, tensor.shape(), Encode(values, own));
   }
   return writer.WriteFile(path);
 }

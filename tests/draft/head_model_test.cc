@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <tuple>
 
 #include "quant/quant.h"
 #include "support/heads.h"
@@ -51,6 +52,7 @@ class PlainHead {
     if (eagle3()) {
       input = Norm(input, head_tensors::kAttnNorm);
       const Numbers normed = Norm(g, head_tensors::kHiddenNorm);
+      if (head_.config.normed_residual) from = normed;
       input.insert(input.end(), normed.begin(), normed.end());
     } else {
       input.insert(input.end(), g.begin(), g.end());
@@ -267,13 +269,15 @@ void ExpectClose(std::span<const float> got, const Numbers& wanted, const std::s
 
 TEST(HeadModel, IsWhatTheFormatSays) {
   ThreadPool pool(2);
-  using Case = std::pair<const char*, HeadKind>;
-  for (const auto& [name, kind] :
-       {Case{"llama", HeadKind::kEagle3}, Case{"qwen2", HeadKind::kEagle3},
-        Case{"llama", HeadKind::kEagle}, Case{"qwen2", HeadKind::kEagle}}) {
+  using Case = std::tuple<const char*, HeadKind, bool>;
+  for (const auto& [name, kind, normed_residual] :
+       {Case{"llama", HeadKind::kEagle3, false}, Case{"qwen2", HeadKind::kEagle3, false},
+        Case{"llama", HeadKind::kEagle3, true}, Case{"llama", HeadKind::kEagle, false},
+        Case{"qwen2", HeadKind::kEagle, false}}) {
     const auto target = TinyTarget(pool, name);
-    LoadedHead head(HeadBytes(SmallHead(target->config(), kVocab, kind), RandomValues(5)), *target,
-                    pool, kLimits, 4, KvType::kF32);
+    HeadConfig config = SmallHead(target->config(), kVocab, kind);
+    config.normed_residual = normed_residual;
+    LoadedHead head(HeadBytes(config, RandomValues(5)), *target, pool, kLimits, 4, KvType::kF32);
     Sequence sequence(7, head.config);
     const Outcome outcome = Guess(*head.model, sequence, kWhole);
 

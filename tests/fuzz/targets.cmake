@@ -8,10 +8,11 @@ endif()
 file(GLOB fuzzed_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/quant/*.cc
   ${CMAKE_SOURCE_DIR}/src/weights/*.cc ${CMAKE_SOURCE_DIR}/src/chat/*.cc ${CMAKE_SOURCE_DIR}/src/grammar/*.cc)
 list(APPEND fuzzed_sources ${CMAKE_SOURCE_DIR}/src/draft/table_file.cc ${CMAKE_SOURCE_DIR}/src/draft/ngram_table.cc
-  ${CMAKE_SOURCE_DIR}/src/draft/suffix_index.cc ${CMAKE_SOURCE_DIR}/src/draft/suffix_store.cc)
+  ${CMAKE_SOURCE_DIR}/src/draft/head_file.cc ${CMAKE_SOURCE_DIR}/src/draft/suffix_index.cc ${CMAKE_SOURCE_DIR}/src/draft/suffix_store.cc)
 foreach(name server/json_body server/fields server/api_error server/generation_fields server/output_fields server/chat_request
     server/completion_request server/tool_fields server/answer_id server/answer_format server/chat_format
-    server/completion_format server/event_stream session/json_text session/speculation session/tagged_output
+    server/completion_format server/event_stream convert/named_tensor convert/safetensors convert/stored_zip
+    convert/tensor_pickle convert/torch_zip session/json_text session/speculation session/tagged_output
     tokenizer/stream_decoder)
   list(APPEND fuzzed_sources ${CMAKE_SOURCE_DIR}/src/${name}.cc)
 endforeach()

@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <random>
 #include <string>
 
-#include "base/check.h"
-#include "quant/quant.h"
 #include "quant/quantize.h"
 
 namespace hunch {
@@ -18,24 +15,6 @@ namespace {
 constexpr int kVocab = kSuccessorVocab;
 constexpr float kEps = 1e-5f;
 constexpr float kSure = 1.0f, kPerhaps = 0.75f;  // times 8: logits
-
-std::vector<std::byte> Encoded(const std::vector<float>& values, TensorType type) {
-  std::vector<std::byte> bytes(BytesOf(type, static_cast<int64_t>(values.size())));
-  if (type == TensorType::kF32) {
-    std::memcpy(bytes.data(), values.data(), bytes.size());
-    return bytes;
-  }
-  if (type == TensorType::kQ4_0) {
-    QuantizeQ4_0(values, bytes);
-    return bytes;
-  }
-  HUNCH_CHECK(type == TensorType::kF16);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const uint16_t half = F32ToF16(values[i]);
-    std::memcpy(bytes.data() + i * sizeof(half), &half, sizeof(half));
-  }
-  return bytes;
-}
 
 // [rows][columns] with `value` wherever row == of(column).
 std::vector<float> Mapping(int64_t rows, int64_t columns, float value,
@@ -86,7 +65,7 @@ std::vector<std::byte> HeadBytes(const HeadConfig& config, const TensorValues& v
   SetHeadConfig(config, writer);
   for (const HeadTensor& tensor : HeadTensors(config)) {
     const TensorType own = tensor.rows > 0 ? type : TensorType::kF32;
-    writer.AddTensor(tensor.name, own, tensor.shape(), Encoded(values(tensor), own));
+    writer.AddTensor(tensor.name, own, tensor.shape(), Encode(values(tensor), own));
   }
   return writer.Serialize();
 }
@@ -141,7 +120,7 @@ std::vector<std::byte> SuccessorModel() {
   writer.Set("llama.attention.layer_norm_rms_epsilon", static_cast<double>(kEps));
   const auto add = [&](const std::string& name, std::vector<int64_t> shape,
                        const std::vector<float>& values) {
-    writer.AddTensor(name, TensorType::kF32, std::move(shape), Encoded(values, TensorType::kF32));
+    writer.AddTensor(name, TensorType::kF32, std::move(shape), Encode(values, TensorType::kF32));
   };
   const auto constant = [](int64_t count, float value) { return std::vector<float>(count, value); };
   const auto itself = [](TokenId token) { return token; };
