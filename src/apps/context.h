@@ -1,5 +1,5 @@
-// What a subcommand may touch of the outside world. main.cc fills it with the real things, tests
-// with fakes; no subcommand uses a stream, a signal or the environment in another way.
+// What a subcommand may touch of the outside world. process.cc fills it with the real things,
+// tests with fakes; no subcommand uses a stream, a signal or the environment in another way.
 // Not thread safe.
 #ifndef HUNCH_APPS_CONTEXT_H_
 #define HUNCH_APPS_CONTEXT_H_
@@ -65,9 +65,6 @@ struct Context {
     return std::chrono::duration<double>(since).count();
   };
 };
-
-// The process's own console, writing to `out`, with the real models; the rest is the caller's.
-Context RealContext(std::ostream& out, Interrupts& interrupts);
 
 // Exit codes of every subcommand.
 inline constexpr int kExitOk = 0;
