@@ -54,8 +54,9 @@ struct Context {
   std::function<Result<InspectReport>(const LlmOptions&)> inspect;
   std::function<Result<OpenedTokenizer>(const std::string& path)> open_tokenizer;
   std::function<Result<RowBenchReport>(const RowBenchOptions&, const OnRowBench&)> bench_rows;
-  // What computes when a head is trained; empty: this is not hunch-train.
+  // What computes in training; empty: this is not hunch-train.
   MakeHeadTrainer make_head_trainer = {};
+  MakeDraftTrainer make_draft_trainer = {};
   // Becomes hunch-train, with the same arguments; returns only if that cannot be.
   std::function<Error()> become_hunch_train = {};
   std::string demo_prompt;  // HUNCH_PROMPT; "": not set

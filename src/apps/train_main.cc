@@ -11,6 +11,7 @@
 
 #include "apps/process.h"
 #include "base/one_line.h"
+#include "train/draft_torch.h"
 #include "train/eagle_torch.h"
 #include "train/medusa_torch.h"
 
@@ -30,11 +31,17 @@ std::unique_ptr<HeadTrainer> MakeTrainerOfHead(const HeadStart& start) {
                                                 : MakeEagleTrainer(start);
 }
 
+std::unique_ptr<HeadTrainer> MakeTrainerOfDraft(const DraftStart& start) {
+  KeepMemory();
+  return MakeDraftModelTrainer(start);
+}
+
 int Main(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "train");
   try {
     return RunProcess("hunch-train", arguments, STDOUT_FILENO, [](Context& context) {
       context.make_head_trainer = &MakeTrainerOfHead;
+      context.make_draft_trainer = &MakeTrainerOfDraft;
     });
   } catch (const std::exception& error) {  // of PyTorch
     std::cerr << OneLine(std::string("hunch train: ") + error.what()) << '\n';

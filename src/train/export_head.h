@@ -17,8 +17,11 @@ namespace hunch {
 inline constexpr TensorType kExportTypes[] = {TensorType::kQ8_0, TensorType::kQ4_0,
                                               TensorType::kF16, TensorType::kF32};
 
-// Matrices become `type`, or F16 where its blocks do not divide their columns. tap_inverse[columns
-// of fc.weight]: what training multiplied its inputs with; empty: nothing.
+// Adds a tensor: matrices become `type`, or F16 where its blocks do not divide their columns.
+void AddWeight(GgufWriter& writer, const HeadTensor& tensor, std::span<const float> values,
+               TensorType type);
+
+// tap_inverse[columns of fc.weight]: what training multiplied its inputs with; empty: nothing.
 Status ExportHead(const std::string& path, const HeadConfig& config, const HeadState& state,
                   std::span<const float> tap_inverse, TensorType type);
 
