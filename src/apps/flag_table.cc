@@ -341,7 +341,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, 10000, f.train.options.epochs); }},
   {"--batch-tokens", "", "N", "2048", "tokens of prompts and answers for each update", FlagGroup::kTrain, kTrain,
    [](Flags& f, std::string_view v) { return ReadInt(v, 64, 1 << 20, f.train.options.batch_tokens); }},
-  {"--learning-rate", "", "R", "0.0005", "the highest; it rises to it at first and falls to a tenth; of draft 0.0001", FlagGroup::kTrain, kTrain, SetLearningRate},
+  {"--learning-rate", "", "R", "0.0005", "the highest; it rises to it at first and falls to a tenth; of --kind draft --from 0.0001", FlagGroup::kTrain, kTrain, SetLearningRate},
   {"--precision", "", "TYPE", "", "how matrices are multiplied: f32 or bf16; else the faster one, as timed", FlagGroup::kTrain, kTrain, SetPrecision},
   {"--quantization", "", "TYPE", "q8_0", "type of the matrices that are written: q8_0, q4_0, f16 or f32", FlagGroup::kTrain, kTrain, SetExportType},
   {"--features-gb", "", "GB", "8", "most hidden states on the disk, so that the model reads an answer once; of the others it reads them in every epoch", FlagGroup::kTrain, kTrain,

@@ -44,7 +44,7 @@ struct TrainFlags {
   TextOptions texts;                                 // its prompts come from --prompts
   int requests = 0;                                  // 0: one for each prompt, or 1000 without any
   TrainOptions options;
-  bool learning_rate_given = false;  // else a draft model has its own
+  bool learning_rate_given = false;  // else a draft model to go on from has its own
   std::vector<int> layers;           // of a draft model; as DraftStudent takes them
   std::vector<int> taps;             // eagle3; none: chosen by the target's depth
   int head_tokens = 8192;            // that a head can guess

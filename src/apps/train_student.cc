@@ -15,8 +15,8 @@ namespace {
 
 // What a draft model keeps of the target's layers unless told: one of so many.
 constexpr int kKeptOf = 5;
-// For weights that have learned already; the default is for those that begin from nothing.
-constexpr double kDraftRate = 1e-4;
+// For a model that is whole; the default is for one that has to begin anew.
+constexpr double kFromRate = 1e-4;
 
 int LongestText(const TrainSet& set) {
   int longest = 0;
@@ -110,7 +110,9 @@ Result<PlannedStudent> PlanDraft(const StudentSource& source) {
   PlannedStudent planned;
   planned.options = flags.train.options;
   planned.options.steps = 1;
-  if (!flags.train.learning_rate_given) planned.options.learning_rate = kDraftRate;
+  if (!flags.train.learning_rate_given && !flags.train.from.empty()) {
+    planned.options.learning_rate = kFromRate;
+  }
   planned.memory = MemoryToTrain(*draft, source.target.config().hidden, planned.options,
                                  LongestText(source.set));
   planned.make_trainer = [source, &draft = *draft] {
