@@ -1,5 +1,5 @@
-// What a subcommand may touch of the outside world. main.cc fills it with the real things, tests
-// with fakes; no subcommand uses a stream, a signal or the environment in another way.
+// What a subcommand may touch of the outside world. process.cc fills it with the real things,
+// tests with fakes; no subcommand uses a stream, a signal or the environment in another way.
 // Not thread safe.
 #ifndef HUNCH_APPS_CONTEXT_H_
 #define HUNCH_APPS_CONTEXT_H_
@@ -54,8 +54,9 @@ struct Context {
   std::function<Result<InspectReport>(const LlmOptions&)> inspect;
   std::function<Result<OpenedTokenizer>(const std::string& path)> open_tokenizer;
   std::function<Result<RowBenchReport>(const RowBenchOptions&, const OnRowBench&)> bench_rows;
-  // What computes when a head is trained; empty: this is not hunch-train.
+  // What computes in training; empty: this is not hunch-train.
   MakeHeadTrainer make_head_trainer = {};
+  MakeDraftTrainer make_draft_trainer = {};
   // Becomes hunch-train, with the same arguments; returns only if that cannot be.
   std::function<Error()> become_hunch_train = {};
   std::string demo_prompt;  // HUNCH_PROMPT; "": not set
@@ -66,9 +67,6 @@ struct Context {
     return std::chrono::duration<double>(since).count();
   };
 };
-
-// The process's own console, writing to `out`, with the real models; the rest is the caller's.
-Context RealContext(std::ostream& out, Interrupts& interrupts);
 
 // Exit codes of every subcommand.
 inline constexpr int kExitOk = 0;

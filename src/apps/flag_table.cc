@@ -199,13 +199,17 @@ Status SetOutFile(Flags& flags, std::string_view value) {
   return SetText(value, "path", flags.out_file);
 }
 
-Status SetHeadKind(Flags& flags, std::string_view value) {
+Status SetTrainKind(Flags& flags, std::string_view value) {
   for (const HeadKind kind : {HeadKind::kEagle3, HeadKind::kEagle, HeadKind::kMedusa}) {
     if (HeadKindName(kind) != value) continue;
     flags.train.kind = kind;
     return Ok{};
   }
-  return Wrong(fmt::format("unknown kind '{}': use eagle3, eagle or medusa", value));
+  if (value != "draft") {
+    return Wrong(fmt::format("unknown kind '{}': use eagle3, eagle, medusa or draft", value));
+  }
+  flags.train.kind.reset();
+  return Ok{};
 }
 
 Status SetTrainSeed(Flags& flags, std::string_view value) {
@@ -218,6 +222,7 @@ Status SetLearningRate(Flags& flags, std::string_view value) {
   float rate = 0;
   HUNCH_RETURN_IF_ERROR(ReadFloat(value, {.most = 1, .open = true}, rate));
   flags.train.options.learning_rate = rate;
+  flags.train.learning_rate_given = true;
   return Ok{};
 }
 
@@ -320,29 +325,31 @@ constexpr auto kTable = std::to_array<FlagSpec>({
   {"--repeat", "", "N", "7", "how often everything is timed, in turn; at least 5", FlagGroup::kBench, kRows,
    [](Flags& f, std::string_view v) { return ReadInt(v, 5, 10000, f.repeats); }},
 
-  {"--kind", "", "KIND", "eagle3", "eagle3 (one layer over three taps), eagle (one over the last hidden state, with the model's output matrix) or medusa (a head for each place ahead)", FlagGroup::kTrain, kTrain, SetHeadKind},
+  {"--kind", "", "KIND", "eagle3", "eagle3 (one layer over three taps), eagle (one over the last hidden state, with the model's output matrix), medusa (a head for each place ahead), or draft (a draft model)", FlagGroup::kTrain, kTrain, SetTrainKind},
   {"--requests", "", "N", "0: one for each prompt, or 1000", "answers to learn from", FlagGroup::kTrain, kTrain,
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, 10'000'000, f.train.requests); }},
   {"--max-tokens", "", "N", "384", "most tokens of an answer", FlagGroup::kTrain, kTrain,
    [](Flags& f, std::string_view v) { return ReadInt(v, 8, 4096, f.train.texts.most_answer_tokens); }},
   {"--temperature", "", "T", "0.8", "of every second answer; the others are greedy", FlagGroup::kTrain, kTrain,
    [](Flags& f, std::string_view v) { return ReadFloat(v, {}, f.train.texts.temperature); }},
-  {"--seed", "", "N", "0", "keys all chance: same seed, same texts, same head", FlagGroup::kTrain, kTrain, SetTrainSeed},
-  {"--steps", "", "N", "3", "tokens ahead that are learned: steps of training-time test, or heads", FlagGroup::kTrain, kTrain,
+  {"--seed", "", "N", "0", "keys all chance: same seed, same texts, same weights", FlagGroup::kTrain, kTrain, SetTrainSeed},
+  {"--steps", "", "N", "3", "tokens ahead that a head learns: steps of training-time test, or heads", FlagGroup::kTrain, kTrain,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, 8, f.train.options.steps); }},
   {"--taps", "", "LIST", "", "layers whose output eagle3 reads, by commas, from 0; else 2, the middle one and the last but two", FlagGroup::kTrain, kTrain,
    [](Flags& f, std::string_view v) { return SetInts(v, 0, kNoLimit, f.train.taps); }},
   {"--head-tokens", "", "N", "8192", "tokens that the head can guess: those that the answers have most", FlagGroup::kTrain, kTrain,
    [](Flags& f, std::string_view v) { return ReadInt(v, 32, kNoLimit, f.train.head_tokens); }},
-  {"--from", "", "HEAD", "", "a head of the same model to go on from, on other prompts say; its kind, taps and tokens stay", FlagGroup::kTrain, kTrain,
+  {"--layers", "", "LIST", "", "of draft: how many layers it keeps of the model (or of --from), the first two thirds of them from its beginning, the others from its end; or which, by commas, from 0; else a fifth (or all of --from)", FlagGroup::kTrain, kTrain,
+   [](Flags& f, std::string_view v) { return SetInts(v, 0, kNoLimit, f.train.layers); }},
+  {"--from", "", "FILE", "", "a head of the same model to go on from, on other prompts say; its kind, taps and tokens stay. With --kind draft a draft model of the same vocabulary", FlagGroup::kTrain, kTrain,
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.train.from); }},
-  {"--epochs", "", "N", "10", "most times that every answer is learned from; it ends sooner if the head gets no better", FlagGroup::kTrain, kTrain,
+  {"--epochs", "", "N", "10", "most times that every answer is learned from; it ends sooner if nothing gets better", FlagGroup::kTrain, kTrain,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, 10000, f.train.options.epochs); }},
   {"--batch-tokens", "", "N", "2048", "tokens of prompts and answers for each update", FlagGroup::kTrain, kTrain,
    [](Flags& f, std::string_view v) { return ReadInt(v, 64, 1 << 20, f.train.options.batch_tokens); }},
-  {"--learning-rate", "", "R", "0.0005", "the highest; it rises to it at first and falls to a tenth", FlagGroup::kTrain, kTrain, SetLearningRate},
+  {"--learning-rate", "", "R", "0.0005", "the highest; it rises to it at first and falls to a tenth; of --kind draft --from 0.0001", FlagGroup::kTrain, kTrain, SetLearningRate},
   {"--precision", "", "TYPE", "", "how matrices are multiplied: f32 or bf16; else the faster one, as timed", FlagGroup::kTrain, kTrain, SetPrecision},
-  {"--quantization", "", "TYPE", "q8_0", "type of the head's matrices: q8_0, q4_0, f16 or f32", FlagGroup::kTrain, kTrain, SetExportType},
+  {"--quantization", "", "TYPE", "q8_0", "type of the matrices that are written: q8_0, q4_0, f16 or f32", FlagGroup::kTrain, kTrain, SetExportType},
   {"--features-gb", "", "GB", "8", "most hidden states on the disk, so that the model reads an answer once; of the others it reads them in every epoch", FlagGroup::kTrain, kTrain,
    [](Flags& f, std::string_view v) { return ReadFloat(v, {}, f.train.features_gb); }},
   {"--work", "", "FOLDER", "", "where answers, hidden states and checkpoints are kept; else the path of -o and .train", FlagGroup::kTrain, kTrain,

@@ -41,15 +41,17 @@ inline constexpr int kSubcommands = 14;
 
 // What `hunch train` takes; convert-head has taps and options.type of it.
 struct TrainFlags {
-  HeadKind kind = HeadKind::kEagle3;
-  TextOptions texts;  // its prompts come from --prompts
-  int requests = 0;   // 0: one for each prompt, or 1000 without any
+  std::optional<HeadKind> kind = HeadKind::kEagle3;  // none: a draft model
+  TextOptions texts;                                 // its prompts come from --prompts
+  int requests = 0;                                  // 0: one for each prompt, or 1000 without any
   TrainOptions options;
-  std::vector<int> taps;   // eagle3; none: chosen by the target's depth
-  int head_tokens = 8192;  // that a head can guess
-  std::string from;        // head to go on from; "": a new one
-  float features_gb = 8;   // most hidden states on the disk
-  std::string work;        // folder of what a later run goes on from; "": beside the head
+  bool learning_rate_given = false;  // else a draft model to go on from has its own
+  std::vector<int> layers;           // of a draft model; as DraftStudent takes them
+  std::vector<int> taps;             // eagle3; none: chosen by the target's depth
+  int head_tokens = 8192;            // that a head can guess
+  std::string from;                  // head or draft model to go on from; "": a new one
+  float features_gb = 8;             // most hidden states on the disk
+  std::string work;  // folder of what a later run goes on from; "": beside the output
 };
 
 struct Flags {
@@ -98,8 +100,8 @@ struct Flags {
   std::string svg_file;     // bench rows
   std::string report_file;  // bench, tune, train
 
-  std::string out_file;      // batch, ngram build, vocab count; tune: the profile; train,
-                             // convert-head: the head
+  std::string out_file;      // batch, ngram build, vocab count; tune: the profile; convert-head: the
+                             // head; train: that or the draft model
   int vocab_tokens = 32768;  // vocab count
 
   std::string host = "127.0.0.1";        // serve

@@ -123,17 +123,26 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
      "  hunch tune --model m.gguf --prompts mine.jsonl --out profile.json\n"
      "  hunch tune --model big.gguf --draft small.gguf --prompts p.jsonl --report tune.html\n"
      "  hunch run --model m.gguf --profile profile.json \"Why is the sky blue?\"\n"},
-    {"train", "", "train a head that guesses for a model, on its own answers",
+    {"train", "", "train a head or a draft model that guesses for a model, on its own answers",
      "The model answers the prompts of --prompts, or writes prompts itself and answers them. A "
      "head\n"
      "then learns to guess its tokens from its hidden states, until it gets no better on answers\n"
      "that it has not seen; -o always holds the best one so far. Killed or interrupted, the same\n"
      "command goes on where it was. tokens per pass: what chains of 5 guesses would give at\n"
-     "temperature 0. It is a program of its own, hunch-train, which needs PyTorch: make train "
-     "builds\nit.\n",
+     "temperature 0.\n\n"
+     "--kind draft trains a model of its own instead, to give the model's probabilities: that of\n"
+     "--from, or a copy of the model with a few of its layers. It is judged before, too, and "
+     "written\n"
+     "with the tokenizer that it came with, for --speculative-config '{\"model\": "
+     "\"draft.gguf\"}'.\n"
+     "The model itself never changes.\n\n"
+     "It is a program of its own, hunch-train, which needs PyTorch: make train builds it.\n",
      "  hunch train --model m.gguf -o head.gguf\n"
      "  hunch train --model m.gguf --prompts p.jsonl --requests 20000 --quantization q4_0 -o "
-     "head.gguf\n"},
+     "head.gguf\n"
+     "  hunch train --kind draft --model big.gguf --from small.gguf --prompts mine.jsonl -o "
+     "draft.gguf\n"
+     "  hunch train --kind draft --model m.gguf --layers 6 -o draft.gguf\n"},
     {"convert-head", "CHECKPOINT", "a published head, EAGLE's, EAGLE-3's or Medusa's, for a model",
      "Reads a head that others trained for the model and writes it as a file for "
      "--speculative-config.\n"

@@ -1,19 +1,15 @@
-// The program `hunch`: gives RunProgram the real console, signals and models.
+// The program `hunch`.
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <string>
 #include <system_error>
 #include <vector>
 
-#include "apps/commands.h"
-#include "apps/fd_output.h"
-#include "apps/signals.h"
+#include "apps/process.h"
 
 namespace hunch {
 namespace {
@@ -50,24 +46,11 @@ Error BecomeHunchTrain(std::span<const std::string> arguments) {
 }
 
 int Main(std::span<const std::string> arguments) {
-  // A reader that leaves makes writes fail instead of killing us between two tokens.
-  std::signal(SIGPIPE, SIG_IGN);
-  FdOutput out_buffer(STDOUT_FILENO);
-  std::ostream out(&out_buffer);
-  SignalInterrupts interrupts;
-  const char* prompt = std::getenv("HUNCH_PROMPT");
-  Context context = RealContext(out, interrupts);
-  context.become_hunch_train = [&] { return BecomeHunchTrain(arguments.subspan(1)); };
-  if (prompt != nullptr) context.demo_prompt = prompt;
-  context.heads = HeadsFolder();
-  const int code = RunProgram(arguments, context);
-  out.flush();
-  if (out_buffer.error() != 0 && out_buffer.error() != EPIPE) {
-    std::cerr << "hunch: cannot write to standard output: " << std::strerror(out_buffer.error())
-              << '\n';
-    return kExitFailure;
-  }
-  return code;
+  return RunProcess("hunch", arguments, STDOUT_FILENO, [&](Context& context) {
+    context.become_hunch_train = [&] { return BecomeHunchTrain(arguments.subspan(1)); };
+    context.heads = HeadsFolder();
+    if (const char* const prompt = std::getenv("HUNCH_PROMPT")) context.demo_prompt = prompt;
+  });
 }
 
 }  // namespace

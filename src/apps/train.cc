@@ -1,5 +1,5 @@
-// hunch train: answers, hidden states, a head. Each of the three is kept in the folder of --work,
-// and what is there is not made again.
+// hunch train: answers, hidden states, a head or a draft model. Each of the three is kept in the
+// folder of --work, and what is there is not made again.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +14,7 @@
 #include "apps/progress.h"
 #include "apps/prompts_file.h"
 #include "apps/train_report.h"
+#include "apps/train_student.h"
 #include "apps/write_file.h"
 #include "base/fnv.h"
 #include "base/isa.h"
@@ -21,9 +22,6 @@
 #include "base/stopwatch.h"
 #include "base/thread_pool.h"
 #include "session/corpus.h"
-#include "train/export_head.h"
-#include "train/new_head.h"
-#include "train/training_memory.h"
 
 namespace hunch {
 namespace {
@@ -43,7 +41,6 @@ class Training {
   Training(const Flags& flags, Context& context)
       : flags_(flags),
         context_(context),
-        options_(flags.train.options),
         threads_(flags.threads > 0 ? flags.threads : AvailableCpus()),
         work_(flags.train.work.empty() ? flags.out_file + ".train" : flags.train.work) {}
 
@@ -56,12 +53,12 @@ class Training {
     if (!goes_on) return Interrupted();
     HUNCH_ASSIGN_OR_RETURN(const TrainOutcome outcome, Learn());
     if (!flags_.report_file.empty()) {
-      const TrainedHead head = {config_, set_, options_, outcome};
-      HUNCH_RETURN_IF_ERROR(WriteFile(flags_.report_file, TrainHtml(head, flags_)));
+      const TrainedStudent trained = {*planned_.student, set_, planned_.options, outcome};
+      HUNCH_RETURN_IF_ERROR(WriteFile(flags_.report_file, TrainHtml(trained, flags_)));
     }
     if (!outcome.finished) return Interrupted();
-    Say("{}: {:.2f} tokens per pass on held-out answers, after {} tokens", flags_.out_file,
-        outcome.position.best, outcome.position.tokens);
+    Say("{}: {:.2f} tokens per pass on held-out answers, after {} tokens{}", flags_.out_file,
+        outcome.position.best, outcome.position.tokens, BeforeText(outcome.position.curve));
     return kExitOk;
   }
 
@@ -143,42 +140,9 @@ class Training {
     return all;
   }
 
-  // Of the head of --from.
-  Result<HeadConfig> ReadFrom() {
-    HUNCH_ASSIGN_OR_RETURN(const auto file, GgufFile::Open(flags_.train.from));
-    HUNCH_ASSIGN_OR_RETURN(HeadConfig config, ReadHeadConfig(*file));
-    HUNCH_RETURN_IF_ERROR(CheckHeadTarget(config, flags_.train.from,
-                                          target_->AsHeadTarget(vocabulary_), flags_.model));
-    if (file->FindTensor(head_tensors::kFcBias) != nullptr) {
-      return Error{ErrorCode::kUnsupported,
-                   fmt::format("{}: has {}, which training knows nothing of", flags_.train.from,
-                               head_tensors::kFcBias)};
-    }
-    if (config.normed_residual) {
-      return Error{ErrorCode::kUnsupported,
-                   fmt::format("{}: has {}, which training knows nothing of", flags_.train.from,
-                               head_keys::kNormedResidual)};
-    }
-    if (config.tokens.empty()) {
-      for (TokenId token = 0; token < vocabulary_.size; ++token) config.tokens.push_back(token);
-    }
-    from_ = ImportHead(*file, config);
-    return config;
-  }
-
-  Result<HeadConfig> NewConfig() const {
-    const TrainFlags& wanted = flags_.train;
-    return ConfigOf({.kind = wanted.kind,
-                     .taps = wanted.taps,
-                     .tokens = GuessableTokens(set_.learned, tokenizer_->vocab_size(),
-                                               wanted.head_tokens, tokenizer_->end_tokens()),
-                     .steps = options_.steps},
-                    *target_, vocabulary_);
-  }
-
-  // What is learned, by which head, and whether there is memory for it.
+  // What is learned, by whom, and whether there is memory for it.
   Status Plan() {
-    set_ = MakeTrainSet(*data_, texts_.requests, std::max(options_.steps, kJudgedSteps),
+    set_ = MakeTrainSet(*data_, texts_.requests, std::max(flags_.train.options.steps, kJudgedSteps),
                         kMostTextTokens);
     if (set_.learned.empty() || set_.held_out.empty()) {
       return Error{ErrorCode::kInvalidArgument,
@@ -186,22 +150,20 @@ class Training {
                                "too few; raise --requests",
                                set_.learned.size(), texts_.requests, set_.held_out.size())};
     }
-    HUNCH_ASSIGN_OR_RETURN(config_, flags_.train.from.empty() ? NewConfig() : ReadFrom());
-    if (config_.kind == HeadKind::kMedusa) options_.steps = config_.medusa_heads;
-    int longest = 0;
-    for (const PlacedText& placed : set_.all) longest = std::max(longest, placed.text->size());
-    const TrainingMemory memory = MemoryToTrain(config_, options_, longest);
-    HUNCH_RETURN_IF_ERROR(CheckTrainingFits(memory, AvailableMemoryBytes()));
+    HUNCH_ASSIGN_OR_RETURN(planned_, PlanStudent({flags_, context_, *target_, *tokenizer_,
+                                                  vocabulary_, set_, threads_}));
+    taps_ = planned_.student->Taps();
+    HUNCH_RETURN_IF_ERROR(CheckTrainingFits(planned_.memory, AvailableMemoryBytes()));
     Say("{} answers of {} tokens to learn from, {} held out; training needs about {:.0f} MB",
         set_.learned.size(), set_.learned_tokens, set_.held_out.size(),
-        static_cast<double>(memory.total()) / 1e6);
+        static_cast<double>(planned_.memory.total()) / 1e6);
     return Ok{};
   }
 
   Result<bool> MakeFeatures() {
-    const FeatureLayout layout = {config_.target.hidden, static_cast<int>(config_.taps.size()) + 1};
+    const FeatureLayout layout = {target_->config().hidden, static_cast<int>(taps_.size()) + 1};
     const uint64_t key = Fnv64(fmt::format("{:x} {:x} {}", set_.fingerprint, target_->Fingerprint(),
-                                           fmt::join(config_.taps, ",")));
+                                           fmt::join(taps_, ",")));
     HUNCH_ASSIGN_OR_RETURN(
         features_, Features::Open(WorkPath("features.bin"), layout, key,
                                   static_cast<uint64_t>(double{flags_.train.features_gb} * 1e9),
@@ -224,25 +186,11 @@ class Training {
     loaded_ = std::make_unique<LoadedReader>(threads_);
     HUNCH_ASSIGN_OR_RETURN(loaded_->model, Model::Load(target_->file(), loaded_->pool,
                                                        {.max_rows = 256, .max_logit_rows = 1}));
-    return TapReader::Create(*loaded_->model, config_.taps, kMostTextTokens);
-  }
-
-  HeadStart StartOf() const {
-    HeadStart start;
-    start.config = config_;
-    start.seed = options_.seed;
-    start.threads = threads_;
-    const auto hidden = static_cast<size_t>(config_.target.hidden);
-    start.output.resize(static_cast<size_t>(config_.output_rows()) * hidden);
-    for (int row = 0; row < config_.output_rows(); ++row) {
-      target_->Output(config_.tokens[row], start.output.data() + static_cast<size_t>(row) * hidden);
-    }
-    start.output_norm = target_->OutputNorm();
-    return start;
+    return TapReader::Create(*loaded_->model, taps_, kMostTextTokens);
   }
 
   Result<TrainOutcome> Learn() {
-    const std::unique_ptr<HeadTrainer> trainer = context_.make_head_trainer(StartOf());
+    const std::unique_ptr<HeadTrainer> trainer = planned_.make_trainer();
     std::optional<Progress> progress;
     int64_t shown = 0;
     std::string judged = "-";
@@ -262,19 +210,18 @@ class Training {
       }
       return !Stopped();
     };
-    const TrainTask task = {config_,
-                            set_,
-                            *target_,
-                            *features_,
-                            WorkPath("checkpoint.gguf"),
-                            flags_.out_file,
-                            from_ ? &*from_ : nullptr};
-    return TrainHead(options_, task, *trainer, on_train, [&](double f32, double bf16) {
+    const TrainTask task = {*planned_.student, set_, *features_, WorkPath("checkpoint.gguf"),
+                            flags_.out_file};
+    return TrainHead(planned_.options, task, *trainer, on_train, [&](double f32, double bf16) {
       Say("an update takes {:.2f} s in f32 and {:.2f} s in bf16", f32, bf16);
     });
   }
 
   static std::string JudgedLine(const CurvePoint& point) {
+    if (point.tokens == 0) {
+      return fmt::format("before: {:.3f} tokens per pass, right guesses {:.2f}",
+                         point.tokens_per_pass, fmt::join(point.right, " "));
+    }
     return fmt::format("{} tokens: loss {:.3f}, {:.3f} tokens per pass, right guesses {:.2f}",
                        point.tokens, point.loss, point.tokens_per_pass,
                        fmt::join(point.right, " "));
@@ -282,7 +229,6 @@ class Training {
 
   const Flags& flags_;
   Context& context_;
-  TrainOptions options_;
   const int threads_;
   const std::string work_;
   std::optional<TargetRows> target_;
@@ -291,8 +237,8 @@ class Training {
   TextOptions texts_;
   std::unique_ptr<TokenData> data_;
   TrainSet set_;
-  HeadConfig config_;
-  std::optional<HeadState> from_;
+  PlannedStudent planned_;
+  std::vector<int> taps_;  // of the student
   std::unique_ptr<LoadedReader> loaded_;
   std::unique_ptr<Features> features_;  // may use loaded_
 };
@@ -301,7 +247,8 @@ class Training {
 
 Result<int> TrainCommand(const Flags& flags, Context& context) {
   if (flags.out_file.empty()) {
-    return Error{ErrorCode::kInvalidArgument, "nowhere to write to; give -o PATH for the head"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "nowhere to write to; give -o PATH for what is trained"};
   }
   if (context.make_head_trainer) return Training(flags, context).Run();
   if (context.become_hunch_train) return context.become_hunch_train();

@@ -1,17 +1,17 @@
 // The program `hunch-train`: `hunch train` with PyTorch in it. `hunch` becomes this program, so
 // that it needs none itself.
 #include <malloc.h>
+#include <unistd.h>
 
-#include <csignal>
 #include <exception>
 #include <iostream>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "apps/commands.h"
-#include "apps/signals.h"
+#include "apps/process.h"
 #include "base/one_line.h"
+#include "train/draft_torch.h"
 #include "train/eagle_torch.h"
 #include "train/medusa_torch.h"
 
@@ -25,20 +25,24 @@ void KeepMemory() {
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
 }
 
-std::unique_ptr<HeadTrainer> MakeTrainer(const HeadStart& start) {
+std::unique_ptr<HeadTrainer> MakeTrainerOfHead(const HeadStart& start) {
   KeepMemory();
   return start.config.kind == HeadKind::kMedusa ? MakeMedusaTrainer(start)
                                                 : MakeEagleTrainer(start);
 }
 
+std::unique_ptr<HeadTrainer> MakeTrainerOfDraft(const DraftStart& start) {
+  KeepMemory();
+  return MakeDraftModelTrainer(start);
+}
+
 int Main(std::vector<std::string> arguments) {
-  std::signal(SIGPIPE, SIG_IGN);
-  SignalInterrupts interrupts;
-  Context context = RealContext(std::cout, interrupts);
-  context.make_head_trainer = &MakeTrainer;
   arguments.insert(arguments.begin(), "train");
   try {
-    return RunProgram(arguments, context);
+    return RunProcess("hunch-train", arguments, STDOUT_FILENO, [](Context& context) {
+      context.make_head_trainer = &MakeTrainerOfHead;
+      context.make_draft_trainer = &MakeTrainerOfDraft;
+    });
   } catch (const std::exception& error) {  // of PyTorch
     std::cerr << OneLine(std::string("hunch train: ") + error.what()) << '\n';
     return kExitFailure;

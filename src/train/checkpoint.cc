@@ -24,8 +24,8 @@ std::vector<double> Column(const std::vector<CurvePoint>& curve, double CurvePoi
 void AddFloats(GgufWriter& writer, const HeadTensor& tensor, std::string_view suffix,
                const std::vector<float>& values) {
   const auto bytes = std::as_bytes(std::span(values));
-  writer.AddTensor(fmt::format("{}{}", tensor.name, suffix), TensorType::kF32, tensor.shape(),
-                   {bytes.begin(), bytes.end()});
+  writer.AddTensorView(fmt::format("{}{}", tensor.name, suffix), TensorType::kF32, tensor.shape(),
+                       bytes);
 }
 
 Error Bad(const GgufFile& file, std::string_view what) {
@@ -37,7 +37,7 @@ Status TakeFloats(const GgufFile& file, const HeadTensor& wanted, std::string_vi
   const std::string name = fmt::format("{}{}", wanted.name, suffix);
   const GgufTensor* const tensor = file.FindTensor(name);
   if (tensor == nullptr || tensor->type != TensorType::kF32 || tensor->shape != wanted.shape()) {
-    return Bad(file, fmt::format("has no tensor {} as this head needs it", name));
+    return Bad(file, fmt::format("has no tensor {} as it is needed", name));
   }
   out.resize(static_cast<size_t>(tensor->elements()));
   std::memcpy(out.data(), tensor->data.data(), tensor->data.size());
@@ -135,7 +135,7 @@ Status WriteCheckpoint(const std::string& path, const Checkpoint& checkpoint) {
   return writer.WriteFile(path);
 }
 
-Result<Checkpoint> ReadCheckpoint(const std::string& path, const HeadConfig& config,
+Result<Checkpoint> ReadCheckpoint(const std::string& path, std::span<const HeadTensor> tensors,
                                   const std::string& settings) {
   HUNCH_ASSIGN_OR_RETURN(const auto file, GgufFile::Open(path));
   HUNCH_ASSIGN_OR_RETURN(const std::string architecture, file->GetString("general.architecture"));
@@ -150,8 +150,7 @@ Result<Checkpoint> ReadCheckpoint(const std::string& path, const HeadConfig& con
   }
   HUNCH_RETURN_IF_ERROR(TakePosition(*file, checkpoint.position));
   HUNCH_ASSIGN_OR_RETURN(checkpoint.state.updates, file->GetInt("train.updates"));
-  for (HeadTensor& tensor : HeadTensors(config)) {
-    if (tensor.optional) continue;
+  for (const HeadTensor& tensor : tensors) {
     WeightState weight;
     weight.tensor = tensor;
     HUNCH_RETURN_IF_ERROR(TakeFloats(*file, tensor, kValue, weight.value));

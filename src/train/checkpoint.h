@@ -5,6 +5,7 @@
 #define HUNCH_TRAIN_CHECKPOINT_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace hunch {
 struct CurvePoint {
   int64_t tokens = 0;  // of answers, learned from so far
   double seconds = 0;  // spent on learning so far
-  double loss = 0;     // mean since the point before
+  double loss = 0;     // mean since the point before; 0: before the first update
   double tokens_per_pass = 0;
   std::vector<double> right;  // [steps judged]: share of guesses whose chain was right before them
 };
@@ -42,9 +43,8 @@ struct Checkpoint {
 };
 
 Status WriteCheckpoint(const std::string& path, const Checkpoint& checkpoint);
-// For a head of this configuration, trained with these settings; else an error that says what to
-// do.
-Result<Checkpoint> ReadCheckpoint(const std::string& path, const HeadConfig& config,
+// Of these tensors, trained with these settings; else an error that says what to do.
+Result<Checkpoint> ReadCheckpoint(const std::string& path, std::span<const HeadTensor> tensors,
                                   const std::string& settings);
 
 }  // namespace hunch

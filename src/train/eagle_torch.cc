@@ -148,7 +148,7 @@ class EagleNet {
 
 class EagleTrainer : public TorchTrainer {
  public:
-  explicit EagleTrainer(const HeadStart& start) : TorchTrainer(start) {
+  explicit EagleTrainer(const HeadStart& start) : TorchTrainer(start), config_(start.config) {
     if (config_.kind != HeadKind::kEagle3) return;
     weights_.Set(kOutput, start.output);
     weights_.Set(kOutputNorm, start.output_norm);
@@ -178,6 +178,8 @@ class EagleTrainer : public TorchTrainer {
   std::unique_ptr<Pass> Run(const HeadBatch& batch) override {
     return std::make_unique<EaglePass>(config_, weights_, batch);
   }
+
+  const HeadConfig config_;
 };
 
 }  // namespace
@@ -190,10 +192,7 @@ LossAndGradient EagleGradient(const HeadStart& start, const HeadState& state,
                               const HeadBatch& batch, std::string_view weight) {
   EagleTrainer trainer(start);
   trainer.Restore(state);
-  const double loss = trainer.ForwardAndBackward(batch);
-  const at::Tensor gradient = trainer.weights().Get(weight).grad().contiguous();
-  const float* const data = gradient.data_ptr<float>();
-  return {loss, {data, data + gradient.numel()}};
+  return trainer.Gradient(batch, weight);
 }
 
 }  // namespace hunch

@@ -14,11 +14,7 @@ namespace hunch {
 
 std::unique_ptr<HeadTrainer> MakeEagleTrainer(const HeadStart& start);
 
-// For tests: the loss of an update in fp32, and how it changes with each number of one weight.
-struct LossAndGradient {
-  double loss;
-  std::vector<float> gradient;  // [rows][columns]
-};
+// For tests.
 LossAndGradient EagleGradient(const HeadStart& start, const HeadState& state,
                               const HeadBatch& batch, std::string_view weight);
 

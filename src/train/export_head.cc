@@ -8,6 +8,14 @@
 #include "quant/quantize.h"
 
 namespace hunch {
+
+void AddWeight(GgufWriter& writer, const HeadTensor& tensor, std::span<const float> values,
+               TensorType type) {
+  TensorType own = tensor.rows == 0 ? TensorType::kF32 : type;
+  if (tensor.columns % GetTypeTraits(own).block_elements != 0) own = TensorType::kF16;
+  writer.AddTensor(tensor.name, own, tensor.shape(), Encode(values, own));
+}
+
 Status ExportHead(const std::string& path, const HeadConfig& config, const HeadState& state,
                   std::span<const float> tap_inverse, TensorType type) {
   GgufWriter writer;
@@ -19,9 +27,7 @@ Status ExportHead(const std::string& path, const HeadConfig& config, const HeadS
       HUNCH_CHECK_EQ(tap_inverse.size(), static_cast<size_t>(tensor.columns));
       for (size_t i = 0; i < values.size(); ++i) values[i] *= tap_inverse[i % tap_inverse.size()];
     }
-    TensorType own = tensor.rows == 0 ? TensorType::kF32 : type;
-    if (tensor.columns % GetTypeTraits(own).block_elements != 0) own = TensorType::kF16;
-    writer.AddTensor(tensor.name, own, tensor.shape(), Encode(values, own));
+    AddWeight(writer, tensor, values, type);
   }
   return writer.WriteFile(path);
 }
@@ -35,8 +41,6 @@ HeadState ImportHead(const GgufFile& file, const HeadConfig& config) {
     weight.tensor = tensor;
     weight.value.resize(static_cast<size_t>(found->elements()));
     Dequantize(found->type, found->data, weight.value);
-    weight.mean.resize(weight.value.size());
-    weight.square.resize(weight.value.size());
     state.weights.push_back(std::move(weight));
   }
   return state;

@@ -18,6 +18,7 @@ class BatchBuilder {
     batch_.hidden = layout.hidden;
     batch_.tap_size = layout.hidden * (layout.sources - 1);
     batch_.steps = steps;
+    HUNCH_CHECK_EQ(tap_inverse.size(), static_cast<size_t>(batch_.tap_size));
     batch_.asked_tokens.resize(steps);
     batch_.answer_rows.resize(steps);
   }
@@ -37,7 +38,7 @@ class BatchBuilder {
                                     .first_answer = batch_.answers(),
                                     .answers = answers};
     AddNumbers(text, placed, first, rows);
-    const int64_t base = tokens_;
+    const auto base = static_cast<int64_t>(batch_.tokens.size());
     for (int p = 0; p < placed.rows; ++p) batch_.row_tokens.push_back(base + p + 1);
     for (int k = 0; k < steps; ++k) {
       for (int i = 0; i < placed.asked; ++i) {
@@ -49,7 +50,7 @@ class BatchBuilder {
         batch_.answer_rows[k].push_back(placed.first_asked + steps - 1 - k + i);
       }
     }
-    tokens_ += tokens;
+    batch_.tokens.insert(batch_.tokens.end(), text.tokens.begin(), text.tokens.end());
     batch_.texts.push_back(placed);
   }
 
@@ -87,7 +88,6 @@ class BatchBuilder {
   const FeatureLayout layout_;
   const std::span<const float> tap_inverse_;
   HeadBatch batch_;
-  int64_t tokens_ = 0;
 };
 
 }  // namespace

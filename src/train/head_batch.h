@@ -1,11 +1,15 @@
-// HeadBatch: some texts laid out for one update of a head, or for judging it. Numbers only, so that
-// what computes with them (torch) needs to know nothing of files and texts. Making one is pure.
+// HeadBatch: some texts laid out for one update of a student, or for judging it. Numbers only, so
+// that what computes with them (torch) needs to know nothing of files and texts. Making one is
+// pure.
 //
 // Of a text t_0 .. t_(n-1) the head has a row for each position p = 0 .. n-3: it reads the target's
 // taps at p and the embedding of t_(p+1), and guesses t_(p+2). Step k of training-time test (arXiv
 // 2503.01840) asks the same rows again, which now read their own output of step k - 1 and the
 // embedding of t_(p+1+k), and guess t_(p+2+k). So a row is *asked* if one of its guesses falls into
 // the answer; the others are there for what they give to attention.
+//
+// A draft model has a row for each token instead; that of the token that an asked row reads in step
+// k makes the same guess.
 #ifndef HUNCH_TRAIN_HEAD_BATCH_H_
 #define HUNCH_TRAIN_HEAD_BATCH_H_
 
@@ -31,6 +35,7 @@ struct HeadBatch {
   int hidden = 0, tap_size = 0;
   int steps = 0;
   std::vector<Text> texts;
+  std::vector<int64_t> tokens;    // [tokens of the texts], ids
   std::vector<float> taps;        // [rows][tap_size]
   std::vector<float> embeddings;  // [tokens of the texts][hidden]
   // Which of the embeddings a row reads.
@@ -47,7 +52,7 @@ struct HeadBatch {
 };
 
 // Every text must be long enough for `steps` (MakeTrainSet). tap_inverse[tap_size]: what the taps
-// are multiplied with.
+// are multiplied with; a draft model has none.
 Result<HeadBatch> MakeHeadBatch(std::span<const PlacedText> texts, int steps,
                                 const TargetRows& target, Features& features,
                                 std::span<const float> tap_inverse);

@@ -1,4 +1,5 @@
-// HeadTrainer: the part of training that computes: a head's weights, their gradients and updates.
+// HeadTrainer: the part of training that computes: the weights of a head or of a draft model, their
+// gradients and updates.
 // Implemented on PyTorch's C++ library in files that end in _torch, which only `hunch-train` is
 // built with; what drives it is tested with a fake. Not thread safe.
 #ifndef HUNCH_TRAIN_HEAD_TRAINER_H_
@@ -13,6 +14,7 @@
 
 #include "base/result.h"
 #include "draft/head_file.h"
+#include "model/config.h"
 #include "train/head_batch.h"
 #include "train/judge.h"
 
@@ -27,12 +29,12 @@ inline std::string_view PrecisionName(Precision precision) {
 // A weight with what AdamW (arXiv 1711.05101) keeps of its gradients.
 struct WeightState {
   HeadTensor tensor;
-  std::vector<float> value, mean, square;  // [rows][columns]
+  std::vector<float> value, mean, square;  // [rows][columns]; no mean and square: zeros
 };
 
 struct HeadState {
   int64_t updates = 0;
-  std::vector<WeightState> weights;  // as HeadTensors has them
+  std::vector<WeightState> weights;  // as HeadTensors has them; of a draft model all of its own
 };
 
 class HeadTrainer {
@@ -47,8 +49,14 @@ class HeadTrainer {
   virtual HeadGuesses Guess(const HeadBatch& batch) = 0;
 
   virtual HeadState State() const = 0;
-  // CHECKs that it is of a head of this shape.
+  // CHECKs that it is of what is trained.
   virtual void Restore(const HeadState& state) = 0;
+};
+
+// For tests: the loss of an update in fp32, and how it changes with each number of one weight.
+struct LossAndGradient {
+  double loss;
+  std::vector<float> gradient;  // [rows][columns]
 };
 
 // What a head begins with.
@@ -60,6 +68,16 @@ struct HeadStart {
   std::vector<float> output_norm;  // [hidden], of the target
 };
 using MakeHeadTrainer = std::function<std::unique_ptr<HeadTrainer>(const HeadStart&)>;
+
+// What the trainer of a draft model begins with; its weights come with Restore.
+struct DraftStart {
+  ModelConfig config;
+  std::vector<HeadTensor> tensors;
+  int threads = 1;
+  int target_hidden = 0;
+  std::vector<float> target_output;  // [tokens that are guessed, from id 0 on][target_hidden]
+};
+using MakeDraftTrainer = std::function<std::unique_ptr<HeadTrainer>(const DraftStart&)>;
 
 }  // namespace hunch
 

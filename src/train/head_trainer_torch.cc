@@ -37,19 +37,39 @@ struct TorchTrainer::Step {
 };
 
 TorchTrainer::TorchTrainer(const HeadStart& start)
-    : config_(start.config),
-      weights_(start.config, start.seed),
-      target_output_(TensorOf(start.output, {config_.output_rows(), config_.target.hidden})) {
+    : weights_(HeadTensors(start.config), start.seed),
+      target_output_(
+          TensorOf(start.output, {start.config.output_rows(), start.config.target.hidden})),
+      tokens_(start.config.tokens) {
   at::set_num_threads(start.threads);
 }
 
-// In weights_.type(), without gradient.
+TorchTrainer::TorchTrainer(const DraftStart& start)
+    : weights_(start.tensors, std::nullopt),
+      target_output_(
+          TensorOf(start.target_output,
+                   {static_cast<int64_t>(start.target_output.size()) / start.target_hidden,
+                    start.target_hidden})) {
+  at::set_num_threads(start.threads);
+}
+
+// In weights_.type(), without gradient. A draft model's may have rows for more than the tokens.
 at::Tensor TorchTrainer::OutputMatrix(const std::string& name) {
-  return name.empty() ? target_output_.to(weights_.type()) : weights_.Cast(name).detach();
+  if (name.empty()) return target_output_.to(weights_.type());
+  return weights_.Cast(name).detach().narrow(0, 0, target_output_.size(0));
 }
 
 at::Tensor TorchTrainer::Scores(const at::Tensor& input, const std::string& output) {
   return at::linear(input.to(weights_.type()), OutputMatrix(output)).to(at::kFloat);
+}
+
+at::Tensor TorchTrainer::Best(const at::Tensor& input, const std::string& output) {
+  std::vector<at::Tensor> best;
+  for (int64_t first = 0; first < input.size(0); first += kSlice) {
+    const int64_t count = std::min(kSlice, input.size(0) - first);
+    best.push_back(Scores(input.narrow(0, first, count), output).argmax(1));
+  }
+  return at::cat(best);
 }
 
 // The cross entropy to the target's probabilities p of a softmax q has the slope q - p.
@@ -81,7 +101,7 @@ double TorchTrainer::ForwardAndBackward(const HeadBatch& batch) {
         {.output = pass->OutputName(step),
          .weight = weight / batch.answers(),
          .input = pass->OutputInput(step, ViewOf(batch.answer_rows[step])),
-         .slopes = at::empty({batch.answers(), config_.output_rows()}, weights_.type())});
+         .slopes = at::empty({batch.answers(), target_output_.size(0)}, weights_.type())});
     weights += weight;
   }
   for (Step& step : steps) step.weight /= weights;
@@ -104,7 +124,15 @@ double TorchTrainer::ForwardAndBackward(const HeadBatch& batch) {
     loss += distance.item<double>();
   }
   rest.backward();
+  pass->Backward();
   return loss;
+}
+
+LossAndGradient TorchTrainer::Gradient(const HeadBatch& batch, std::string_view weight) {
+  const double loss = ForwardAndBackward(batch);
+  const at::Tensor gradient = weights_.Get(weight).grad().contiguous();
+  const float* const data = gradient.data_ptr<float>();
+  return {loss, {data, data + gradient.numel()}};
 }
 
 double TorchTrainer::Update(const HeadBatch& batch, double learning_rate) {
@@ -127,12 +155,11 @@ HeadGuesses TorchTrainer::Guess(const HeadBatch& batch) {
   HeadGuesses guesses;
   for (int step = 0; step < batch.steps; ++step) {
     const at::Tensor input = pass->OutputInput(step, at::arange(batch.asked()));
-    const at::Tensor best = Scores(input, pass->OutputName(step)).argmax(1);
+    const at::Tensor best = Best(input, pass->OutputName(step));
     const int64_t* const rows = best.data_ptr<int64_t>();
     std::vector<TokenId>& tokens = guesses.emplace_back();
     for (int64_t i = 0; i < best.numel(); ++i) {
-      tokens.push_back(config_.tokens.empty() ? static_cast<TokenId>(rows[i])
-                                              : config_.tokens[rows[i]]);
+      tokens.push_back(tokens_.empty() ? static_cast<TokenId>(rows[i]) : tokens_[rows[i]]);
     }
   }
   weights_.ForgetGradients();

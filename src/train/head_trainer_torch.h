@@ -1,6 +1,6 @@
-// TorchTrainer: what heads of all kinds have in common when they are trained on PyTorch: the loss
-// against the target's own probabilities, guesses, state. A kind adds its network. Private to the
-// files that end in _torch. Not thread safe.
+// TorchTrainer: what students of all kinds have in common when they are trained on PyTorch: the
+// loss against the target's own probabilities, guesses, state. A kind adds its network. Private to
+// the files that end in _torch. Not thread safe.
 #ifndef HUNCH_TRAIN_HEAD_TRAINER_TORCH_H_
 #define HUNCH_TRAIN_HEAD_TRAINER_TORCH_H_
 
@@ -18,6 +18,7 @@ namespace hunch {
 class TorchTrainer : public HeadTrainer {
  public:
   explicit TorchTrainer(const HeadStart& start);
+  explicit TorchTrainer(const DraftStart& start);
 
   void SetPrecision(Precision precision) override { weights_.SetPrecision(precision); }
   double Update(const HeadBatch& batch, double learning_rate) override;
@@ -28,7 +29,8 @@ class TorchTrainer : public HeadTrainer {
 
   // The loss. Its gradients are added to the weights'.
   double ForwardAndBackward(const HeadBatch& batch);
-  LearnedWeights& weights() { return weights_; }
+  // The same, and the gradients of one weight.
+  LossAndGradient Gradient(const HeadBatch& batch, std::string_view weight);
 
  protected:
   // One batch through the network, but for its output matrices. Ends before the batch does.
@@ -41,10 +43,15 @@ class TorchTrainer : public HeadTrainer {
     virtual std::string OutputName(int step) const = 0;
     // Whether OutputInput has to be what the target's output matrix reads.
     virtual bool ImitatesTarget() const { return false; }
+    // Gradients have reached what OutputInput was made of: takes them to where they do not go by
+    // themselves.
+    virtual void Backward() {}
   };
   virtual std::unique_ptr<Pass> Run(const HeadBatch& batch) = 0;
 
-  const HeadConfig config_;
+  // The likeliest row of an output matrix, for each row of `input`.
+  at::Tensor Best(const at::Tensor& input, const std::string& output);
+
   LearnedWeights weights_;
 
  private:
@@ -55,7 +62,8 @@ class TorchTrainer : public HeadTrainer {
   at::Tensor Scores(const at::Tensor& input, const std::string& output);
   double ScoreSlice(const HeadBatch& batch, int64_t first, int64_t count, std::vector<Step>& steps);
 
-  const at::Tensor target_output_;  // [output_rows][hidden]
+  const at::Tensor target_output_;     // [rows][hidden]
+  const std::vector<TokenId> tokens_;  // of these rows; empty: row i is token i
 };
 
 // The asked rows, among all rows of the batch.

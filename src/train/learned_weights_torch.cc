@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 
@@ -49,16 +50,17 @@ at::Tensor ViewOf(std::span<const int64_t> values) {
                        at::kLong);
 }
 
-LearnedWeights::LearnedWeights(const HeadConfig& config, uint64_t seed) {
-  at::Generator random = at::detail::createCPUGenerator(seed);
-  for (HeadTensor& tensor : HeadTensors(config)) {
+LearnedWeights::LearnedWeights(std::span<const HeadTensor> tensors, std::optional<uint64_t> seed) {
+  at::Generator random = at::detail::createCPUGenerator(seed.value_or(0));
+  for (const HeadTensor& tensor : tensors) {
     if (tensor.optional) continue;
     Weight weight;
-    weight.value = FirstValue(tensor, random).set_requires_grad(true);
+    weight.value = seed ? FirstValue(tensor, random) : at::zeros(ShapeOf(tensor));
+    weight.value.set_requires_grad(true);
     weight.mean = at::zeros(ShapeOf(tensor));
     weight.square = at::zeros(ShapeOf(tensor));
     index_.emplace(tensor.name, weights_.size());
-    weight.tensor = std::move(tensor);
+    weight.tensor = tensor;
     weights_.push_back(std::move(weight));
   }
 }
@@ -84,14 +86,18 @@ void LearnedWeights::SetPrecision(Precision precision) {
 
 const at::Tensor& LearnedWeights::Cast(std::string_view name) {
   Weight& weight = At(name);
-  if (!weight.cast.defined()) weight.cast = weight.value.to(type_);
+  if (!weight.cast.defined()) {
+    const c10::AutoGradMode with_gradient(true);
+    weight.cast = weight.value.to(type_);
+  }
   return weight.cast;
 }
 
 void LearnedWeights::AddGradient(std::string_view name, const at::Tensor& gradient) {
-  const at::Tensor more = gradient.detach().to(at::kFloat);
-  at::Tensor& sum = At(name).value.mutable_grad();
-  sum = sum.defined() ? sum + more : more;
+  const Weight& weight = At(name);
+  at::Tensor& sum = weight.value.mutable_grad();
+  if (!sum.defined()) sum = at::zeros(ShapeOf(weight.tensor));
+  sum.narrow(0, 0, gradient.size(0)).add_(gradient.detach());
 }
 
 at::Tensor LearnedWeights::Linear(const at::Tensor& x, std::string_view name) {
@@ -152,8 +158,14 @@ void LearnedWeights::Restore(const HeadState& state) {
   for (const WeightState& from : state.weights) {
     Set(from.tensor.name, from.value);
     Weight& weight = At(from.tensor.name);
-    weight.mean.copy_(ViewOf(from.mean, ShapeOf(weight.tensor)));
-    weight.square.copy_(ViewOf(from.square, ShapeOf(weight.tensor)));
+    for (const auto& [own, moment] :
+         {std::pair(&weight.mean, &from.mean), std::pair(&weight.square, &from.square)}) {
+      if (moment->empty()) {
+        own->zero_();
+      } else {
+        own->copy_(ViewOf(*moment, ShapeOf(weight.tensor)));
+      }
+    }
   }
   updates_ = state.updates;
 }

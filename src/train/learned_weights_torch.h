@@ -1,5 +1,5 @@
-// LearnedWeights: a head's weights as torch tensors, their gradients, and AdamW (arXiv 1711.05101).
-// Private to the files that end in _torch. Not thread safe.
+// LearnedWeights: a student's weights as torch tensors, their gradients, and AdamW (arXiv
+// 1711.05101). Private to the files that end in _torch. Not thread safe.
 #ifndef HUNCH_TRAIN_LEARNED_WEIGHTS_TORCH_H_
 #define HUNCH_TRAIN_LEARNED_WEIGHTS_TORCH_H_
 
@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,8 +25,10 @@ at::Tensor ViewOf(std::span<const int64_t> values);
 
 class LearnedWeights {
  public:
-  // Norms are ones, biases zeros, matrices normal with rows of length 1, by `seed`.
-  LearnedWeights(const HeadConfig& config, uint64_t seed);
+  // Norms are ones, biases zeros, matrices normal with rows of length 1, by `seed`; without one
+  // zeros, for Restore.
+  LearnedWeights(std::span<const HeadTensor> tensors, std::optional<uint64_t> seed);
+  bool Has(std::string_view name) const { return index_.contains(name); }
   void Set(std::string_view name, std::span<const float> values);
 
   // How matrices are multiplied from now on.
@@ -36,8 +39,9 @@ class LearnedWeights {
   // RMS norm of the rows of x.
   at::Tensor Norm(const at::Tensor& x, std::string_view name, double eps);
   const at::Tensor& Get(std::string_view name) const { return At(name).value; }
-  // The weight in type(); gradients flow through it.
+  // The weight in type(); gradients flow through it, also where it was first asked for without.
   const at::Tensor& Cast(std::string_view name);
+  // Of the first rows of a matrix.
   void AddGradient(std::string_view name, const at::Tensor& gradient);
 
   // Nothing is left of the gradients, nor of what Linear keeps of weights that change.

@@ -14,9 +14,9 @@ class MedusaTrainer : public TorchTrainer {
  public:
   // As the paper begins: every head is the target's own output matrix.
   explicit MedusaTrainer(const HeadStart& start) : TorchTrainer(start) {
-    const int64_t hidden = config_.target.hidden;
+    const int64_t hidden = start.config.target.hidden;
     const std::vector<float> zeros(static_cast<size_t>(hidden * hidden));
-    for (int head = 0; head < config_.medusa_heads; ++head) {
+    for (int head = 0; head < start.config.medusa_heads; ++head) {
       weights_.Set(MedusaFc(head), zeros);
       weights_.Set(MedusaOutput(head), start.output);
     }

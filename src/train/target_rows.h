@@ -17,6 +17,10 @@
 
 namespace hunch {
 
+// Of a model's file: differs, almost surely, for every other model and every other quantisation of
+// it.
+uint64_t FingerprintOf(const GgufFile& file);
+
 class TargetRows {
  public:
   // Checks all of the file's weights. kUnsupported: its hidden size is no multiple of 32.
@@ -29,8 +33,7 @@ class TargetRows {
   void Output(TokenId token, float* out) const { Row(*output_, token, out); }
   std::vector<float> OutputNorm() const;  // [hidden]
 
-  // Differs, almost surely, for every other model and every other quantisation of it.
-  uint64_t Fingerprint() const;
+  uint64_t Fingerprint() const { return FingerprintOf(*file_); }
   HeadTarget AsHeadTarget(const VocabularyId& vocabulary) const;
 
  private:

@@ -1,36 +1,28 @@
 #include "train/train_head.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <utility>
 
-#include "base/fnv.h"
 #include "base/stopwatch.h"
-#include "train/export_head.h"
 #include "train/judge.h"
 #include "train/learning_rate.h"
 
 namespace hunch {
 namespace {
 
-// What decides over the bits of a head, in words: a checkpoint of other settings is refused.
+constexpr double kSaveShare = 0.05;  // most of the time that checkpoints take: a model's are large
+
+// What decides over the bits that come of it, in words: a checkpoint of other settings is refused.
 std::string SettingsOf(const TrainOptions& options, const TrainTask& task) {
-  uint64_t from = 0;
-  if (task.from != nullptr) {
-    const auto bytes = std::as_bytes(std::span(task.from->weights.front().value));
-    from = Fnv64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  }
+  const Student& student = task.student;
   return fmt::format(
-      "{}, {} steps, taps {}, {} tokens, {} epochs, batches of {}, rate {}, seed {}, texts "
-      "{:016x}, "
-      "from {:x}",
-      HeadKindName(task.config.kind), options.steps, fmt::join(task.config.taps, "+"),
-      task.config.output_rows(), options.epochs, options.batch_tokens, options.learning_rate,
-      options.seed, task.set.fingerprint, from);
+      "{}, {} steps, {}, {} epochs, batches of {}, rate {}, seed {}, texts {:016x}, from {:x}",
+      student.Kind(), options.steps, student.Settings(), options.epochs, options.batch_tokens,
+      options.learning_rate, options.seed, task.set.fingerprint, student.From());
 }
 
 class TrainRun {
@@ -45,57 +37,40 @@ class TrainRun {
         settings_(SettingsOf(options, task)) {}
 
   Result<TrainOutcome> Run() {
-    HUNCH_RETURN_IF_ERROR(ScaleTaps());
+    HUNCH_RETURN_IF_ERROR(task_.student.Begin(task_.set, task_.features));
     SetEpoch(0);
     // Epochs differ by a batch or so; the first one stands for all, so that updates are numbered.
     per_epoch_ = static_cast<int64_t>(batches_.size());
-    HUNCH_RETURN_IF_ERROR(Begin());
     const int64_t updates = per_epoch_ * options_.epochs;
-    while (position_.update < updates && position_.stale < options_.patience) {
-      HUNCH_ASSIGN_OR_RETURN(const bool wanted, Update(updates));
-      if (!wanted) return Stop(false);
+    HUNCH_ASSIGN_OR_RETURN(bool wanted, Begin(updates));
+    while (wanted && position_.update < updates && position_.stale < options_.patience) {
+      HUNCH_ASSIGN_OR_RETURN(wanted, Update(updates));
     }
-    return Stop(true);
+    return Stop(wanted);
   }
 
  private:
-  // fc's inputs become of one size; other kinds read the target's rows as they are.
-  Status ScaleTaps() {
-    if (task_.config.kind != HeadKind::kEagle3) {
-      tap_inverse_.assign(task_.config.tap_size(), 1.0f);
-      return Ok{};
-    }
-    HUNCH_ASSIGN_OR_RETURN(const std::vector<float> spread,
-                           TapSpread(task_.set.learned, task_.features));
-    for (const float root : spread) tap_inverse_.push_back(1 / root);
-    return Ok{};
-  }
-
-  Status Begin() {
+  // False: stop.
+  Result<bool> Begin(int64_t updates) {
+    bool knows_something = false;
     if (std::filesystem::exists(task_.checkpoint)) {
       HUNCH_ASSIGN_OR_RETURN(Checkpoint checkpoint,
-                             ReadCheckpoint(task_.checkpoint, task_.config, settings_));
+                             ReadCheckpoint(task_.checkpoint, task_.student.Tensors(), settings_));
       position_ = std::move(checkpoint.position);
       trainer_.Restore(checkpoint.state);
     } else {
-      if (task_.from != nullptr) trainer_.Restore(WithoutScale(*task_.from));
+      if (const std::optional<HeadState> first = task_.student.First()) {
+        trainer_.Restore(*first);
+        knows_something = true;
+      }
       HUNCH_RETURN_IF_ERROR(ChoosePrecision());
     }
     trainer_.SetPrecision(position_.precision);
     first_tokens_ = position_.tokens;
-    return Ok{};
-  }
-
-  // A head file's weights as they are in training, where taps are scaled.
-  HeadState WithoutScale(HeadState state) const {
-    if (task_.config.kind != HeadKind::kEagle3) return state;
-    for (WeightState& weight : state.weights) {
-      if (weight.tensor.name != head_tensors::kFc) continue;
-      for (size_t i = 0; i < weight.value.size(); ++i) {
-        weight.value[i] /= tap_inverse_[i % tap_inverse_.size()];
-      }
-    }
-    return state;
+    if (!knows_something) return true;
+    TrainReport report = {.updates = updates};
+    HUNCH_RETURN_IF_ERROR(JudgeNow(report));
+    return on_train_ == nullptr || on_train_(report);
   }
 
   Status ChoosePrecision() {
@@ -125,7 +100,7 @@ class TrainRun {
   Result<HeadBatch> BatchOf(const std::vector<int>& indices) {
     std::vector<PlacedText> texts;
     for (const int index : indices) texts.push_back(task_.set.learned[index]);
-    return MakeHeadBatch(texts, options_.steps, task_.target, task_.features, tap_inverse_);
+    return task_.student.Batch(texts, options_.steps, task_.features);
   }
 
   // One update, and what is due after it.
@@ -157,13 +132,14 @@ class TrainRun {
         static_cast<double>(position_.tokens - first_tokens_) / std::max(seconds_, 1e-9);
     if (position_.update % per_epoch_ == 0) {
       HUNCH_RETURN_IF_ERROR(JudgeNow(report));
-    } else if (since_checkpoint_.Seconds() > options_.checkpoint_seconds) {
+    } else if (since_checkpoint_.Seconds() >
+               std::max(options_.checkpoint_seconds, save_seconds_ / kSaveShare)) {
       HUNCH_RETURN_IF_ERROR(Save());
     }
     return on_train_ == nullptr || on_train_(report);
   }
 
-  // The epoch is over.
+  // Before the first update, or when an epoch is over.
   Status JudgeNow(TrainReport& report) {
     HUNCH_ASSIGN_OR_RETURN(const Judgement judgement, Judge());
     position_.curve.push_back({.tokens = position_.tokens,
@@ -179,10 +155,7 @@ class TrainRun {
     if (judgement.tokens_per_pass() > position_.best || position_.curve.size() == 1) {
       position_.best = judgement.tokens_per_pass();
       position_.stale = 0;
-      HUNCH_RETURN_IF_ERROR(
-          ExportHead(task_.head, task_.config, trainer_.State(),
-                     task_.config.kind == HeadKind::kEagle3 ? tap_inverse_ : std::vector<float>(),
-                     options_.type));
+      HUNCH_RETURN_IF_ERROR(task_.student.Export(task_.out, trainer_.State(), options_.type));
     }
     report.judged = &position_.curve.back();
     return Save();
@@ -191,11 +164,11 @@ class TrainRun {
   Result<Judgement> Judge() {
     Judgement judgement;
     int tokens = 0;
-    const int steps = task_.config.kind == HeadKind::kMedusa ? options_.steps : kJudgedSteps;
+    const int steps = task_.student.JudgedSteps();
     for (const PlacedText& placed : task_.set.held_out) {
       if (tokens >= options_.judged_tokens) break;
-      HUNCH_ASSIGN_OR_RETURN(const HeadBatch batch, MakeHeadBatch({&placed, 1}, steps, task_.target,
-                                                                  task_.features, tap_inverse_));
+      HUNCH_ASSIGN_OR_RETURN(const HeadBatch batch,
+                             task_.student.Batch({&placed, 1}, steps, task_.features));
       const HeadGuesses guesses = trainer_.Guess(batch);
       judgement.Add(RunsOf(*placed.text, batch.texts[0], guesses), steps);
       tokens += placed.text->size();
@@ -204,8 +177,10 @@ class TrainRun {
   }
 
   Status Save() {
+    const Stopwatch watch;
     HUNCH_RETURN_IF_ERROR(
         WriteCheckpoint(task_.checkpoint, {settings_, position_, trainer_.State()}));
+    save_seconds_ = watch.Seconds();
     since_checkpoint_ = Stopwatch();
     return Ok{};
   }
@@ -222,8 +197,7 @@ class TrainRun {
   const OnPrecision& on_precision_;
   const std::string settings_;
 
-  std::vector<float> tap_inverse_;  // [tap_size]
-  int64_t epoch_ = -1;              // whose batches these are
+  int64_t epoch_ = -1;  // whose batches these are
   std::vector<std::vector<int>> batches_;
   int64_t per_epoch_ = 0;  // updates
   TrainPosition position_;
@@ -231,6 +205,7 @@ class TrainRun {
   double seconds_ = 0;        // of this run's updates
   int64_t updates_ = 0;       // likewise
   Stopwatch since_checkpoint_;
+  double save_seconds_ = 0;  // that the last one took
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // TrainHead: the loop around a HeadTrainer: batches, learning rate, judging, checkpoints, and the
-// head file, which always holds the best head so far. A run that was killed goes on from its last
-// checkpoint to the same bits. Not thread safe.
+// student's file, which always holds the best one so far. A run that was killed goes on from its
+// last checkpoint to the same bits. Not thread safe.
 #ifndef HUNCH_TRAIN_TRAIN_HEAD_H_
 #define HUNCH_TRAIN_TRAIN_HEAD_H_
 
@@ -11,27 +11,23 @@
 #include <vector>
 
 #include "base/result.h"
-#include "draft/head_file.h"
 #include "quant/types.h"
 #include "train/checkpoint.h"
 #include "train/features.h"
 #include "train/head_trainer.h"
-#include "train/target_rows.h"
+#include "train/student.h"
 #include "train/train_set.h"
 
 namespace hunch {
 
-// Guesses of a chain when a head is judged, whatever number it was trained for.
-inline constexpr int kJudgedSteps = 5;
-
 struct TrainOptions {
-  int epochs = 10;  // at most: it ends where the head gets no better
+  int epochs = 10;  // at most: it ends where the student gets no better
   int batch_tokens = 2048;
-  int steps = 3;  // of training-time test; a head of kind medusa: its heads
+  int steps = 3;  // of training-time test; a head of kind medusa: its heads; a draft model: 1
   double learning_rate = 5e-4;
   uint64_t seed = 0;
   int judged_tokens = 16384;           // of held-out texts, about
-  int patience = 3;                    // epochs without a better head before it ends
+  int patience = 3;                    // epochs without a better one before it ends
   std::optional<Precision> precision;  // none: the faster one, as timed
   TensorType type = TensorType::kQ8_0;
   double checkpoint_seconds = 60;
@@ -42,7 +38,7 @@ struct TrainReport {
   double loss = 0;                     // of the last update
   double tokens_per_second = 0;        // of answers, since this run began
   double seconds_per_update = 0;       // likewise
-  const CurvePoint* judged = nullptr;  // the head was judged just now
+  const CurvePoint* judged = nullptr;  // it was judged just now
 };
 // Called after every update and judgement; false: write a checkpoint and stop.
 using OnTrain = std::function<bool(const TrainReport&)>;
@@ -51,12 +47,10 @@ using OnPrecision = std::function<void(double f32_seconds, double bf16_seconds)>
 
 // What is trained on what. All that it names must outlive the training.
 struct TrainTask {
-  const HeadConfig& config;
+  Student& student;
   const TrainSet& set;
-  const TargetRows& target;
   Features& features;
-  std::string checkpoint, head;     // paths
-  const HeadState* from = nullptr;  // of the head to begin with (ImportHead); null: a new one
+  std::string checkpoint, out;  // paths
 };
 
 struct TrainOutcome {

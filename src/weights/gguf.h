@@ -93,6 +93,9 @@ class GgufWriter {
   // bytes, new), the shape and the size.
   void AddTensor(std::string name, TensorType type, std::vector<int64_t> shape,
                  std::vector<std::byte> data);
+  // Without a copy: `data` must stay until the file is written.
+  void AddTensorView(std::string name, TensorType type, std::vector<int64_t> shape,
+                     std::span<const std::byte> data);
   std::vector<std::byte> Serialize() const;
   // By a temporary file beside it, fsync and rename: `path` is never half a file.
   Status WriteFile(const std::string& path) const;
@@ -102,7 +105,9 @@ class GgufWriter {
     std::string name;
     TensorType type;
     std::vector<int64_t> shape;
-    std::vector<std::byte> data;
+    std::vector<std::byte> owned;  // empty: it is a view
+    std::span<const std::byte> view;
+    std::span<const std::byte> data() const { return owned.empty() ? view : owned; }
   };
   uint64_t Alignment() const;
   // Everything before the tensors' data, padded.

@@ -140,6 +140,12 @@ void GgufWriter::Set(std::string key, GgufValue value) {
 
 void GgufWriter::AddTensor(std::string name, TensorType type, std::vector<int64_t> shape,
                            std::vector<std::byte> data) {
+  AddTensorView(std::move(name), type, std::move(shape), data);
+  tensors_.back().owned = std::move(data);
+}
+
+void GgufWriter::AddTensorView(std::string name, TensorType type, std::vector<int64_t> shape,
+                               std::span<const std::byte> data) {
   HUNCH_CHECK(!name.empty() && name.size() <= gguf::kMaxTensorNameBytes &&
               name.find('\0') == name.npos)
       << "tensor " << name;
@@ -152,7 +158,7 @@ void GgufWriter::AddTensor(std::string name, TensorType type, std::vector<int64_
   }
   HUNCH_CHECK_EQ(shape[0] % GetTypeTraits(type).block_elements, 0) << name;
   HUNCH_CHECK_EQ(data.size(), BytesOf(type, elements)) << name;
-  tensors_.push_back({std::move(name), type, std::move(shape), std::move(data)});
+  tensors_.push_back({std::move(name), type, std::move(shape), {}, data});
 }
 
 uint64_t GgufWriter::Alignment() const {
@@ -179,7 +185,7 @@ std::vector<std::byte> GgufWriter::SerializeHeader() const {
     for (int64_t dim : tensor.shape) sink.Number(static_cast<uint64_t>(dim));
     sink.Number(static_cast<uint32_t>(tensor.type));
     sink.Number(offset);
-    offset = gguf::AlignUp(offset + tensor.data.size(), Alignment());
+    offset = gguf::AlignUp(offset + tensor.data().size(), Alignment());
   }
   sink.PadTo(Alignment());
   return std::move(sink).Take();
@@ -188,7 +194,7 @@ std::vector<std::byte> GgufWriter::SerializeHeader() const {
 std::vector<std::byte> GgufWriter::Serialize() const {
   std::vector<std::byte> file = SerializeHeader();
   for (const Tensor& tensor : tensors_) {
-    file.insert(file.end(), tensor.data.begin(), tensor.data.end());
+    file.insert(file.end(), tensor.data().begin(), tensor.data().end());
     file.resize(gguf::AlignUp(file.size(), Alignment()));
   }
   return file;
@@ -199,8 +205,8 @@ Status GgufWriter::WriteFile(const std::string& path) const {
   const std::vector<std::byte> padding(Alignment());
   file.Write(SerializeHeader());
   for (const Tensor& tensor : tensors_) {
-    const size_t bytes = tensor.data.size();
-    file.Write(tensor.data);
+    const size_t bytes = tensor.data().size();
+    file.Write(tensor.data());
     file.Write(std::span(padding).first(gguf::AlignUp(bytes, Alignment()) - bytes));
   }
   file.MoveIntoPlace();

@@ -92,7 +92,7 @@ TEST(Program, TrainingIsAProgramOfItsOwn) {
   AppHarness app;
   ExpectOneLine(app, {"train", "--model", "m"}, 2, "hunch train: nowhere to write to; give -o");
   ExpectOneLine(app, {"train", "--model", "m", "-o", "h", "--kind", "owl"}, 2,
-                "hunch train: --kind: unknown kind 'owl': use eagle3, eagle or medusa");
+                "hunch train: --kind: unknown kind 'owl': use eagle3, eagle, medusa or draft");
   ExpectOneLine(app, {"train", "--model", "m", "-o", "h", "--quantization", "q2_k"}, 2,
                 "hunch train: --quantization: unknown type 'q2_k'");
   ExpectOneLine(app, {"train", "--model", "m", "-o", "h"}, 2, "hunch train: this program cannot");

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "draft/head_file.h"
+#include "model/config.h"
 #include "support/app_harness.h"
 #include "support/fake_head_trainer.h"
 #include "support/files.h"
@@ -26,12 +27,17 @@ class TrainCommandTest : public testing::Test {
       if (++tokens_ == stop_at_token_) app_.interrupts.pending = SIGINT;
     };
     app_.make_head_trainer = [this](const HeadStart& start) {
-      auto trainer = std::make_unique<FakeHeadTrainer>(start.config);
-      trainer->on_update = [this](int64_t updates) {
-        if (updates == stop_at_update_) app_.interrupts.pending = SIGINT;
-      };
-      return trainer;
+      return Watched(std::make_unique<FakeHeadTrainer>(start.config));
     };
+    app_.make_draft_trainer = [this](const DraftStart& start) {
+      return Watched(std::make_unique<FakeHeadTrainer>(start.tensors));
+    };
+  }
+  std::unique_ptr<HeadTrainer> Watched(std::unique_ptr<FakeHeadTrainer> trainer) {
+    trainer->on_update = [this](int64_t updates) {
+      if (updates == stop_at_update_) app_.interrupts.pending = SIGINT;
+    };
+    return trainer;
   }
   int Train(const std::string& head, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {
@@ -77,6 +83,27 @@ TEST_F(TrainCommandTest, KilledTwiceItGoesOnToTheSameHead) {
   EXPECT_EQ(ReadFile(head), ReadFile(dir_.Path("whole.gguf")));
 }
 
+TEST_F(TrainCommandTest, LeavesADraftModelThatGoesOnAfterAKill) {
+  const std::string draft = dir_.Path("draft.gguf"), page = dir_.Path("page.html");
+  const std::vector<std::string> flags = {"--kind", "draft", "--layers", "1", "--report", page};
+  stop_at_update_ = 3;
+  EXPECT_EQ(Train(draft, flags), 128 + SIGINT);
+  stop_at_update_ = -1;
+  ASSERT_EQ(Train(draft, flags), kExitOk) << app_.err();
+  EXPECT_THAT(app_.err(), HasSubstr("after 4800 tokens, 1.00 before"));
+  EXPECT_THAT(ReadFile(page), HasSubstr("1.00 before"));
+  const auto file = GgufFile::Open(draft).value();
+  EXPECT_EQ(ReadModelConfig(*file)->layers, 1);
+  EXPECT_EQ(VocabularyDifference(*OpenTokenizer(draft)->tokenizer,
+                                 *OpenTokenizer(TinyModelPath("llama"))->tokenizer),
+            "");
+  // And again, from there.
+  const std::string adapted = dir_.Path("adapted.gguf");
+  ASSERT_EQ(Train(adapted, {"--kind", "draft", "--from", draft}), kExitOk) << app_.err();
+  EXPECT_THAT(app_.err(), HasSubstr("1.00 before"));
+  EXPECT_EQ(ReadModelConfig(*GgufFile::Open(adapted).value())->layers, 1);
+}
+
 TEST_F(TrainCommandTest, SaysWhatIsMissing) {
   EXPECT_EQ(Train(dir_.Path("no folder/head.gguf")), kExitFailure);
   EXPECT_THAT(app_.err(), HasSubstr("cannot write"));
@@ -84,6 +111,8 @@ TEST_F(TrainCommandTest, SaysWhatIsMissing) {
   EXPECT_THAT(app_.err(), HasSubstr("taps 7 are asked for"));
   EXPECT_EQ(Train(dir_.Path("other.gguf"), {"--from", TinyModelPath("llama")}), kExitUsage);
   EXPECT_THAT(app_.err(), HasSubstr("it is no head"));
+  EXPECT_EQ(Train(dir_.Path("draft.gguf"), {"--kind", "draft", "--layers", "3"}), kExitUsage);
+  EXPECT_THAT(app_.err(), HasSubstr("--layers takes how many"));
   app_.script.answers["user: what is a pear?\n"] = "";
   EXPECT_EQ(Train(dir_.Path("third.gguf")), kExitUsage);
   EXPECT_THAT(app_.err(), HasSubstr("0 of 100 answers can be learned from"));

@@ -39,6 +39,7 @@ int AppHarness::Run(const std::vector<std::string>& arguments, const std::string
                     return Error{ErrorCode::kInternal, "the test gives no bench_rows"};
                   },
                   .make_head_trainer = make_head_trainer,
+                  .make_draft_trainer = make_draft_trainer,
                   .demo_prompt = demo_prompt,
                   .heads = heads,
                   .clock = [this] { return now_ += 0x1p-20; }};

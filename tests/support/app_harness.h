@@ -49,6 +49,7 @@ class AppHarness {
   // Instead of an error: `bench rows` has no fake model.
   decltype(Context::bench_rows) bench_rows;
   MakeHeadTrainer make_head_trainer;  // empty: this program is not hunch-train
+  MakeDraftTrainer make_draft_trainer;
   Result<InspectReport> inspect_report = InspectReport{};
 
   std::vector<LlmOptions> loads;

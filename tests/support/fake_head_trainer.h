@@ -11,8 +11,9 @@ namespace hunch {
 
 class FakeHeadTrainer : public HeadTrainer {
  public:
-  explicit FakeHeadTrainer(const HeadConfig& config) {
-    for (const HeadTensor& tensor : HeadTensors(config)) {
+  explicit FakeHeadTrainer(const HeadConfig& config) : FakeHeadTrainer(HeadTensors(config)) {}
+  explicit FakeHeadTrainer(const std::vector<HeadTensor>& tensors) {
+    for (const HeadTensor& tensor : tensors) {
       const size_t size = static_cast<size_t>(tensor.columns) * std::max<size_t>(1, tensor.rows);
       state_.weights.push_back({tensor, std::vector<float>(size, 0.25f), std::vector<float>(size),
                                 std::vector<float>(size)});
@@ -36,7 +37,13 @@ class FakeHeadTrainer : public HeadTrainer {
     return HeadGuesses(batch.steps, std::vector<TokenId>(batch.asked(), guess()));
   }
   HeadState State() const override { return state_; }
-  void Restore(const HeadState& state) override { state_ = state; }
+  void Restore(const HeadState& state) override {
+    state_ = state;
+    for (WeightState& weight : state_.weights) {
+      weight.mean.resize(weight.value.size());
+      weight.square.resize(weight.value.size());
+    }
+  }
 
   Precision precision() const { return precision_; }
 

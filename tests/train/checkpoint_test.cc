@@ -21,6 +21,7 @@ class CheckpointTest : public testing::Test {
 
   TinyTraining tiny_{4};
   const HeadConfig config_ = tiny_.Eagle3Config();
+  const std::vector<HeadTensor> tensors_ = HeadTensors(config_);
   const std::string path_ = tiny_.dir().Path("checkpoint");
   Checkpoint written_ = {
       .settings = "these",
@@ -37,7 +38,7 @@ class CheckpointTest : public testing::Test {
 };
 
 TEST_F(CheckpointTest, ComesBackToTheBit) {
-  const auto read = ReadCheckpoint(path_, config_, "these");
+  const auto read = ReadCheckpoint(path_, tensors_, "these");
   ASSERT_TRUE(read.ok()) << read.error().message;
   const TrainPosition &a = read->position, &b = written_.position;
   EXPECT_EQ(a.update, b.update);
@@ -62,18 +63,18 @@ TEST_F(CheckpointTest, ComesBackToTheBit) {
 }
 
 TEST_F(CheckpointTest, OfAnotherTrainingIsRefused) {
-  EXPECT_FALSE(ReadCheckpoint(path_, config_, "those").ok());
+  EXPECT_FALSE(ReadCheckpoint(path_, tensors_, "those").ok());
   HeadConfig other = config_;
   other.ffn *= 2;
-  EXPECT_EQ(ReadCheckpoint(path_, other, "these").error().code, ErrorCode::kBadFile);
-  EXPECT_FALSE(ReadCheckpoint(TinyModelPath("llama"), config_, "these").ok());
+  EXPECT_EQ(ReadCheckpoint(path_, HeadTensors(other), "these").error().code, ErrorCode::kBadFile);
+  EXPECT_FALSE(ReadCheckpoint(TinyModelPath("llama"), tensors_, "these").ok());
 }
 
 TEST_F(CheckpointTest, CutShortItIsRefused) {
   const std::string whole = ReadFile(path_);
   for (size_t length = 0; length < whole.size(); length += 997) {
     tiny_.dir().Write("checkpoint", std::string_view(whole).substr(0, length));
-    EXPECT_FALSE(ReadCheckpoint(path_, config_, "these").ok()) << length;
+    EXPECT_FALSE(ReadCheckpoint(path_, tensors_, "these").ok()) << length;
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "support/plain_eagle.h"
 #include "support/tiny_training.h"
+#include "train/head_student.h"
 #include "train/train_head.h"
 
 namespace hunch {
@@ -118,8 +119,8 @@ TEST_F(EagleTest, GoesOnToTheSameBitsAndLeavesAHeadOfItsTarget) {
   const std::string checkpoint = tiny_.dir().Path("checkpoint");
   const auto train = [&](const OnTrain& on_train) {
     const auto trainer = MakeEagleTrainer(start_);
-    const TrainTask task = {config_,          tiny_.set(), tiny_.target(),
-                            tiny_.features(), checkpoint,  head};
+    HeadStudent student(config_, tiny_.target(), std::nullopt);
+    const TrainTask task = {student, tiny_.set(), tiny_.features(), checkpoint, head};
     const auto outcome = TrainHead(options, task, *trainer, on_train, {});
     HUNCH_CHECK(outcome.ok()) << outcome.error().message;
     return trainer->State();

@@ -19,7 +19,7 @@ TEST(ExportHead, ReadsBackAsAHeadForItsTarget) {
   std::vector<float> inverse(config.tap_size(), 1.0f);
   inverse[1] = 0.5f;
   const std::string path = tiny.dir().Path("head");
-  for (const TensorType type : kExportTypes) {
+  for (const TensorType type : kHeadTypes) {
     ASSERT_TRUE(ExportHead(path, config, state, inverse, type).ok());
     const auto file = GgufFile::Open(path).value();
     const auto read = ReadHeadConfig(*file);

@@ -56,6 +56,7 @@ TEST(HeadBatch, EveryAnswerTokenIsGuessedInEveryStep) {
       }
     }
     for (int i = 0; i < text.size(); ++i) {
+      ASSERT_EQ(batch.tokens[first_token + i], text.tokens[i]);
       tiny.target().Embedding(text.tokens[i], tap.data());
       for (int j = 0; j < hidden; ++j) {
         ASSERT_EQ(batch.embeddings[static_cast<size_t>(first_token + i) * hidden + j], tap[j]);

@@ -11,6 +11,7 @@
 #include "support/fake_head_trainer.h"
 #include "support/tiny_training.h"
 #include "train/export_head.h"
+#include "train/head_student.h"
 
 namespace hunch {
 namespace {
@@ -25,9 +26,9 @@ class TrainHeadTest : public testing::Test {
     options_.precision = Precision::kF32;
   }
   Result<TrainOutcome> Train(FakeHeadTrainer& trainer, const OnTrain& on_train = {}) {
-    const TrainTask task = {
-        config_, tiny_.set(), tiny_.target(), tiny_.features(), tiny_.dir().Path("checkpoint"),
-        head_,   from_};
+    HeadStudent student(config_, tiny_.target(), from_);
+    const TrainTask task = {student, tiny_.set(), tiny_.features(), tiny_.dir().Path("checkpoint"),
+                            head_};
     return TrainHead(options_, task, trainer, on_train, {});
   }
   void BeginAnew() {
@@ -39,7 +40,7 @@ class TrainHeadTest : public testing::Test {
   const HeadConfig config_ = tiny_.Eagle3Config();
   const std::string head_ = tiny_.dir().Path("head.gguf");
   TrainOptions options_;
-  const HeadState* from_ = nullptr;
+  std::optional<HeadState> from_;
 };
 
 TEST_F(TrainHeadTest, JudgesEachEpochAndLeavesAHead) {
@@ -133,14 +134,26 @@ TEST_F(TrainHeadTest, GoesOnFromAHeadThatThereIs) {
   const auto file = GgufFile::Open(head_).value();
   const HeadState state = ImportHead(*file, ReadHeadConfig(*file).value());
   BeginAnew();
-  from_ = &state;
+  from_ = state;
   FakeHeadTrainer second(config_);
-  ASSERT_FALSE(Train(second, [](const TrainReport&) { return false; })->finished);
+  // It is judged before the first update.
+  const auto judged = Train(second, [](const TrainReport& report) {
+    EXPECT_NE(report.judged, nullptr);
+    return false;
+  });
+  ASSERT_FALSE(judged->finished);
+  ASSERT_EQ(judged->position.curve.size(), 1u);
+  EXPECT_EQ(judged->position.curve[0].tokens, 0);
+  EXPECT_EQ(second.State().updates, 0);
+  EXPECT_TRUE(std::filesystem::exists(head_));
   // Taps are scaled in training and not in the file.
   const auto fc = second.State().weights[0].value, before = first.State().weights[0].value;
   for (size_t i = 0; i < fc.size(); ++i) EXPECT_NEAR(fc[i], before[i], 1e-6);
   EXPECT_NE(state.weights[0].value, before);
-  from_ = nullptr;
+  const auto outcome = Train(second);  // goes on, and is not judged at the beginning again
+  ASSERT_TRUE(outcome->finished);
+  EXPECT_EQ(outcome->position.curve.size(), 2u);
+  from_.reset();
   FakeHeadTrainer third(config_);
   EXPECT_THAT(Train(third).error().message, HasSubstr("was made with other settings"));
 }

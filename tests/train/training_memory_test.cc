@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/model_runner.h"
+
 namespace hunch {
 namespace {
 
@@ -28,6 +30,27 @@ TEST(TrainingMemory, GrowsWithWhatItNames) {
   EXPECT_TRUE(CheckTrainingFits(base, base.total()).ok());
   EXPECT_THAT(CheckTrainingFits(base, base.total() - 1).error().message,
               HasSubstr("lower --batch-tokens or --head-tokens"));
+}
+
+TEST(TrainingMemory, OfADraftModelGrowsWithItsLayers) {
+  const TargetRows target =
+      TargetRows::Open(GgufFile::Open(TinyModelPath("llama")).value()).value();
+  const auto memory_of = [&](std::vector<int> layers) {
+    const auto draft =
+        DraftStudent::Create(target.file(), std::move(layers), target, {7, 288}).value();
+    return MemoryToTrain(*draft, target.config().hidden, TrainOptions(), 400);
+  };
+  const TrainingMemory one = memory_of({1}), two = memory_of({2});
+  // Values, gradients and two moments of what the second layer has more.
+  uint64_t more = 0;
+  for (const GgufTensor& tensor : target.file()->tensors()) {
+    if (tensor.name.starts_with("blk.1.")) more += tensor.elements() * 16;
+  }
+  EXPECT_GE(two.weights, one.weights + more);
+  EXPECT_EQ(two.activations, one.activations + uint64_t{2048} * target.config().hidden * 4);
+  EXPECT_EQ(two.scores, one.scores);
+  EXPECT_THAT(CheckTrainingFits(two, two.total() - 1).error().message,
+              HasSubstr("lower --batch-tokens or --layers"));
 }
 
 }  // namespace

@@ -109,7 +109,8 @@ TEST(GgufWriter, WritesTheseBytes) {
   writer.Set("exact", 0.1);
   writer.Set("names", std::vector<std::string>{"a", "b"});
   writer.AddTensor("w", TensorType::kF32, {2, 3}, ToBytes(std::string(24, 'w')));
-  writer.AddTensor("v", TensorType::kF16, {1}, ToBytes("vv"));
+  const std::vector<std::byte> last = ToBytes("vv");
+  writer.AddTensorView("v", TensorType::kF16, {1}, last);
   GgufBuilder builder;
   builder.Add("n", kWireU32, Raw(uint32_t{7}))
       .Add("big", kWireU64, Raw(uint64_t{1} << 40))

@@ -1,0 +1,135 @@
+#include "apps/train_student.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "train/draft_student.h"
+#include "train/export_head.h"
+#include "train/head_student.h"
+#include "train/new_head.h"
+
+namespace hunch {
+namespace {
+
+// What a draft model keeps of the target's layers unless told: one of so many.
+constexpr int kKeptOf = 5;
+// For a model that is whole; the default is for one that has to begin anew.
+constexpr double kFromRate = 1e-4;
+
+int LongestText(const TrainSet& set) {
+  int longest = 0;
+  for (const PlacedText& placed : set.all) longest = std::max(longest, placed.text->size());
+  return longest;
+}
+
+// Of the head of --from.
+Result<HeadConfig> ReadFrom(const StudentSource& source, std::optional<HeadState>& state) {
+  const Flags& flags = source.flags;
+  HUNCH_ASSIGN_OR_RETURN(const auto file, GgufFile::Open(flags.train.from));
+  HUNCH_ASSIGN_OR_RETURN(HeadConfig config, ReadHeadConfig(*file));
+  HUNCH_RETURN_IF_ERROR(CheckHeadTarget(
+      config, flags.train.from, source.target.AsHeadTarget(source.vocabulary), flags.model));
+  if (file->FindTensor(head_tensors::kFcBias) != nullptr) {
+    return Error{ErrorCode::kUnsupported, fmt::format("{}: has {}, which training knows nothing of",
+                                                      flags.train.from, head_tensors::kFcBias)};
+  }
+  if (config.normed_residual) {
+    return Error{ErrorCode::kUnsupported, fmt::format("{}: has {}, which training knows nothing of",
+                                                      flags.train.from, head_keys::kNormedResidual)};
+  }
+  if (config.tokens.empty()) {
+    for (TokenId token = 0; token < source.vocabulary.size; ++token) {
+      config.tokens.push_back(token);
+    }
+  }
+  state = ImportHead(*file, config);
+  return config;
+}
+
+Result<HeadConfig> NewConfig(const StudentSource& source, int steps) {
+  const TrainFlags& wanted = source.flags.train;
+  return ConfigOf({.kind = *wanted.kind,
+                   .taps = wanted.taps,
+                   .tokens = GuessableTokens(source.set.learned, source.tokenizer.vocab_size(),
+                                             wanted.head_tokens, source.tokenizer.end_tokens()),
+                   .steps = steps},
+                  source.target, source.vocabulary);
+}
+
+HeadStart StartOf(const HeadConfig& config, uint64_t seed, const StudentSource& source) {
+  HeadStart start;
+  start.config = config;
+  start.seed = seed;
+  start.threads = source.threads;
+  const auto hidden = static_cast<size_t>(config.target.hidden);
+  start.output.resize(static_cast<size_t>(config.output_rows()) * hidden);
+  for (int row = 0; row < config.output_rows(); ++row) {
+    source.target.Output(config.tokens[row],
+                         start.output.data() + static_cast<size_t>(row) * hidden);
+  }
+  start.output_norm = source.target.OutputNorm();
+  return start;
+}
+
+Result<PlannedStudent> PlanHead(const StudentSource& source) {
+  PlannedStudent planned;
+  planned.options = source.flags.train.options;
+  TrainOptions& options = planned.options;
+  std::optional<HeadState> from;
+  HUNCH_ASSIGN_OR_RETURN(HeadConfig config, source.flags.train.from.empty()
+                                                ? NewConfig(source, options.steps)
+                                                : ReadFrom(source, from));
+  if (config.kind == HeadKind::kMedusa) options.steps = config.medusa_heads;
+  planned.memory = MemoryToTrain(config, options, LongestText(source.set));
+  planned.make_trainer = [source, config, seed = options.seed] {
+    return source.context.make_head_trainer(StartOf(config, seed, source));
+  };
+  planned.student =
+      std::make_unique<HeadStudent>(std::move(config), source.target, std::move(from));
+  return planned;
+}
+
+Result<PlannedStudent> PlanDraft(const StudentSource& source) {
+  const Flags& flags = source.flags;
+  std::shared_ptr<const GgufFile> file = source.target.file();
+  std::vector<int> layers = flags.train.layers;
+  if (!flags.train.from.empty()) {
+    HUNCH_ASSIGN_OR_RETURN(OpenedTokenizer from, OpenTokenizer(flags.train.from));
+    const std::string difference = VocabularyDifference(source.tokenizer, *from.tokenizer);
+    if (!difference.empty()) {
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("{} cannot draft for {}: {}", flags.train.from, flags.model, difference)};
+    }
+    from.tokenizer.reset();  // it points into the file
+    file = std::move(from.file);
+  } else if (layers.empty()) {
+    layers = {std::max(1, source.target.config().layers / kKeptOf)};
+  }
+  HUNCH_ASSIGN_OR_RETURN(
+      std::unique_ptr<DraftStudent> draft,
+      DraftStudent::Create(std::move(file), std::move(layers), source.target, source.vocabulary));
+  PlannedStudent planned;
+  planned.options = flags.train.options;
+  planned.options.steps = 1;
+  if (!flags.train.learning_rate_given && !flags.train.from.empty()) {
+    planned.options.learning_rate = kFromRate;
+  }
+  planned.memory = MemoryToTrain(*draft, source.target.config().hidden, planned.options,
+                                 LongestText(source.set));
+  planned.make_trainer = [source, &draft = *draft] {
+    return source.context.make_draft_trainer(draft.Start(source.threads));
+  };
+  planned.student = std::move(draft);
+  return planned;
+}
+
+}  // namespace
+
+Result<PlannedStudent> PlanStudent(const StudentSource& source) {
+  return source.flags.train.kind ? PlanHead(source) : PlanDraft(source);
+}
+
+}  // namespace hunch
