@@ -100,8 +100,8 @@ struct Flags {
   std::string svg_file;     // bench rows
   std::string report_file;  // bench, tune, train
 
-  std::string out_file;      // batch, ngram build, vocab count; tune: the profile; convert-head: the
-                             // head; train: that or the draft model
+  std::string out_file;  // batch, ngram build, vocab count; tune: the profile; convert-head: the
+                         // head; train: that or the draft model
   int vocab_tokens = 32768;  // vocab count
 
   std::string host = "127.0.0.1";        // serve

@@ -36,8 +36,9 @@ Result<HeadConfig> ReadFrom(const StudentSource& source, std::optional<HeadState
                                                       flags.train.from, head_tensors::kFcBias)};
   }
   if (config.normed_residual) {
-    return Error{ErrorCode::kUnsupported, fmt::format("{}: has {}, which training knows nothing of",
-                                                      flags.train.from, head_keys::kNormedResidual)};
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("{}: has {}, which training knows nothing of", flags.train.from,
+                             head_keys::kNormedResidual)};
   }
   if (config.tokens.empty()) {
     for (TokenId token = 0; token < source.vocabulary.size; ++token) {
