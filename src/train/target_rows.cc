@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "base/fnv.h"
 #include "kernels/matmul.h"
 #include "model/weights.h"
 #include "quant/quant.h"
@@ -41,18 +39,6 @@ std::vector<float> TargetRows::OutputNorm() const {
   std::vector<float> out(config_.hidden);
   Dequantize(norm->type, norm->data, out);
   return out;
-}
-
-// The beginning of every tensor: to read all of them would take as long as loading the model.
-uint64_t TargetRows::Fingerprint() const {
-  constexpr size_t kLooked = 4096;
-  uint64_t hash = Fnv64(fmt::format("{} {}", config_.architecture, file_->file_bytes()));
-  for (const GgufTensor& tensor : file_->tensors()) {
-    const auto begin = tensor.data.first(std::min(kLooked, tensor.data.size()));
-    hash = Fnv64(tensor.name, hash);
-    hash = Fnv64({reinterpret_cast<const char*>(begin.data()), begin.size()}, hash);
-  }
-  return hash;
 }
 
 HeadTarget TargetRows::AsHeadTarget(const VocabularyId& vocabulary) const {

@@ -13,6 +13,7 @@
 #include "model/config.h"
 #include "seq/types.h"
 #include "tokenizer/tokenizer.h"
+#include "weights/fingerprint.h"
 #include "weights/gguf.h"
 
 namespace hunch {
@@ -29,8 +30,7 @@ class TargetRows {
   void Output(TokenId token, float* out) const { Row(*output_, token, out); }
   std::vector<float> OutputNorm() const;  // [hidden]
 
-  // Differs, almost surely, for every other model and every other quantisation of it.
-  uint64_t Fingerprint() const;
+  uint64_t Fingerprint() const { return FingerprintOf(*file_); }
   HeadTarget AsHeadTarget(const VocabularyId& vocabulary) const;
 
  private:
