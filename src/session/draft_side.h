@@ -33,6 +33,8 @@ class DraftSide {
   bool own() const { return own_; }
   // Which drafters it makes.
   const std::vector<DrafterKind>& kinds() const { return kinds_; }
+  // Of a head that was opened; null: it is none.
+  const HeadConfig* head() const { return head_config_ ? &*head_config_ : nullptr; }
   // Whether it was opened for these options' draft model.
   bool IsFor(const LlmOptions& options) const;
   // After Open, once memory is planned. `target` must outlive this. packing: as Model::Load's.
