@@ -22,6 +22,7 @@ LlmOptions ModelOptions(const Flags& flags) {
   options.kv_cache_dtype = flags.kv_cache_dtype;
   options.enable_prefix_caching = flags.enable_prefix_caching;
   options.pass_times = flags.pass_times;
+  options.learn = !flags.learn.empty();
   return options;
 }
 

@@ -26,8 +26,7 @@ std::string BesideThisProgram(const std::string& name) {
 }
 
 // Returns only where there is no hunch-train.
-Error BecomeHunchTrain(std::span<const std::string> arguments) {
-  const std::string program = BesideThisProgram("hunch-train");
+Error BecomeHunchTrain(const std::string& program, std::span<const std::string> arguments) {
   std::vector<std::string> words = {program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
@@ -46,7 +45,10 @@ int Main(std::span<const std::string> arguments) {
   SignalInterrupts interrupts;
   const char* prompt = std::getenv("HUNCH_PROMPT");
   Context context = RealContext(out, interrupts);
-  context.become_hunch_train = [&] { return BecomeHunchTrain(arguments.subspan(1)); };
+  context.hunch_train = BesideThisProgram("hunch-train");
+  context.become_hunch_train = [&] {
+    return BecomeHunchTrain(context.hunch_train, arguments.subspan(1));
+  };
   if (prompt != nullptr) context.demo_prompt = prompt;
   const int code = RunProgram(arguments, context);
   out.flush();

@@ -21,7 +21,7 @@
 #include "base/stopwatch.h"
 #include "base/thread_pool.h"
 #include "session/corpus.h"
-#include "train/export_head.h"
+#include "train/head_start.h"
 #include "train/new_head.h"
 #include "train/training_memory.h"
 
@@ -145,20 +145,10 @@ class Training {
 
   // Of the head of --from.
   Result<HeadConfig> ReadFrom() {
-    HUNCH_ASSIGN_OR_RETURN(const auto file, GgufFile::Open(flags_.train.from));
-    HUNCH_ASSIGN_OR_RETURN(HeadConfig config, ReadHeadConfig(*file));
-    HUNCH_RETURN_IF_ERROR(CheckHeadTarget(config, flags_.train.from,
-                                          target_->AsHeadTarget(vocabulary_), flags_.model));
-    if (file->FindTensor(head_tensors::kFcBias) != nullptr) {
-      return Error{ErrorCode::kUnsupported,
-                   fmt::format("{}: has {}, which training knows nothing of", flags_.train.from,
-                               head_tensors::kFcBias)};
-    }
-    if (config.tokens.empty()) {
-      for (TokenId token = 0; token < vocabulary_.size; ++token) config.tokens.push_back(token);
-    }
-    from_ = ImportHead(*file, config);
-    return config;
+    HUNCH_ASSIGN_OR_RETURN(TrainedBefore from,
+                           OpenTrainedHead(flags_.train.from, *target_, vocabulary_));
+    from_ = std::move(from.state);
+    return std::move(from.config);
   }
 
   Result<HeadConfig> NewConfig() const {
@@ -222,22 +212,9 @@ class Training {
     return TapReader::Create(*loaded_->model, config_.taps, kMostTextTokens);
   }
 
-  HeadStart StartOf() const {
-    HeadStart start;
-    start.config = config_;
-    start.seed = options_.seed;
-    start.threads = threads_;
-    const auto hidden = static_cast<size_t>(config_.target.hidden);
-    start.output.resize(static_cast<size_t>(config_.output_rows()) * hidden);
-    for (int row = 0; row < config_.output_rows(); ++row) {
-      target_->Output(config_.tokens[row], start.output.data() + static_cast<size_t>(row) * hidden);
-    }
-    start.output_norm = target_->OutputNorm();
-    return start;
-  }
-
   Result<TrainOutcome> Learn() {
-    const std::unique_ptr<HeadTrainer> trainer = context_.make_head_trainer(StartOf());
+    const std::unique_ptr<HeadTrainer> trainer =
+        context_.make_head_trainer(StartOf(config_, *target_, options_.seed, threads_));
     std::optional<Progress> progress;
     int64_t shown = 0;
     std::string judged = "-";
@@ -298,7 +275,10 @@ Result<int> TrainCommand(const Flags& flags, Context& context) {
   if (flags.out_file.empty()) {
     return Error{ErrorCode::kInvalidArgument, "nowhere to write to; give -o PATH for the head"};
   }
-  if (context.make_head_trainer) return Training(flags, context).Run();
+  if (context.make_head_trainer) {
+    if (!flags.train.learn.empty()) return TrainOnServed(flags, context);
+    return Training(flags, context).Run();
+  }
   if (context.become_hunch_train) return context.become_hunch_train();
   return Error{ErrorCode::kUnsupported, "this program cannot train"};
 }

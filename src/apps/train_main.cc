@@ -1,6 +1,7 @@
 // The program `hunch-train`: `hunch train` with PyTorch in it. `hunch` becomes this program, so
 // that it needs none itself.
 #include <malloc.h>
+#include <sys/prctl.h>
 
 #include <csignal>
 #include <exception>
@@ -11,6 +12,7 @@
 
 #include "apps/commands.h"
 #include "apps/signals.h"
+#include "base/idle_priority.h"
 #include "base/one_line.h"
 #include "train/eagle_torch.h"
 #include "train/medusa_torch.h"
@@ -36,6 +38,10 @@ int Main(std::vector<std::string> arguments) {
   SignalInterrupts interrupts;
   Context context = RealContext(std::cout, interrupts);
   context.make_head_trainer = &MakeTrainer;
+  context.serve_quietly = [] {
+    BecomeIdle();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+  };
   arguments.insert(arguments.begin(), "train");
   try {
     return RunProgram(arguments, context);

@@ -54,7 +54,7 @@ struct TrainTask {
   const HeadConfig& config;
   const TrainSet& set;
   const TargetRows& target;
-  Features& features;
+  FeatureSource& features;
   std::string checkpoint, head;     // paths
   const HeadState* from = nullptr;  // of the head to begin with (ImportHead); null: a new one
 };
