@@ -24,6 +24,7 @@ Result<int> VocabCountCommand(const Flags& flags, Context& context);
 Result<int> TuneCommand(const Flags& flags, Context& context);
 Result<int> TrainCommand(const Flags& flags, Context& context);
 Result<int> ConvertHeadCommand(const Flags& flags, Context& context);
+Result<int> TrainOnServed(const Flags& flags, Context& context);  // train --learn, in hunch-train
 Result<int> TokenizeCommand(const Flags& flags, Context& context);
 Result<int> DetokenizeCommand(const Flags& flags, Context& context);
 Result<int> InspectCommand(const Flags& flags, Context& context);

@@ -59,8 +59,11 @@ struct Context {
   MakeDraftTrainer make_draft_trainer = {};
   // Becomes hunch-train, with the same arguments; returns only if that cannot be.
   std::function<Error()> become_hunch_train = {};
-  std::string demo_prompt;  // HUNCH_PROMPT; "": not set
-  std::string heads;        // folder of the heads that are shipped; "": there is none
+  // Has this process run only where nobody else wants to, and end with the one that started it.
+  std::function<void()> serve_quietly = [] {};
+  std::string hunch_train = {};  // its path, for rounds of learning while serving
+  std::string demo_prompt;       // HUNCH_PROMPT; "": not set
+  std::string heads;             // folder of the heads that are shipped; "": there is none
   // Seconds since some moment, never falling.
   std::function<double()> clock = [] {
     const auto since = std::chrono::steady_clock::now().time_since_epoch();

@@ -291,6 +291,13 @@ constexpr auto kTable = std::to_array<FlagSpec>({
   {"--max-queue-len", "", "N", "128", "sequences that may wait; more are refused with status 429", FlagGroup::kServer, kServe,
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, 65536, f.max_queued); }},
 
+  {"--learn", "", "FOLDER", "", "learn while serving: text that is answered, but to requests with a cache_salt, is kept in this folder, and the head that --speculative-config names goes on learning from it at idle priority; needs hunch-train", FlagGroup::kServer, kServe,
+   [](Flags& f, std::string_view v) { return SetText(v, "path", f.learn); }},
+  {"--learn-gb", "", "GB", "1", "most text, with the model's hidden states, that is kept to learn from; the oldest goes", FlagGroup::kServer, kServe,
+   [](Flags& f, std::string_view v) { return ReadFloat(v, {.most = 1e6, .open = true}, f.learn_gb); }},
+  {"--learn-tokens", "", "N", "4096", "tokens of new answers before the head learns again", FlagGroup::kServer, kServe,
+   [](Flags& f, std::string_view v) { return ReadInt(v, 256, kNoLimit, f.learn_tokens); }},
+
   {"--file", "-f", "PATH", "", "read the prompt from a file ('-': standard input)", FlagGroup::kInput, kRun,
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.file.emplace()); }},
   {"--raw", "", "", "", "complete the prompt as it is, without the chat template", FlagGroup::kInput, kGenerate,
@@ -343,6 +350,8 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view v) { return SetInts(v, 0, kNoLimit, f.train.layers); }},
   {"--from", "", "FILE", "", "a head of the same model to go on from, on other prompts say; its kind, taps and tokens stay. With --kind draft a draft model of the same vocabulary", FlagGroup::kTrain, kTrain,
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.train.from); }},
+  {"--learn", "", "FOLDER", "", "learn from what hunch serve --learn kept there instead, at idle priority; with --from", FlagGroup::kTrain, kTrain,
+   [](Flags& f, std::string_view v) { return SetText(v, "path", f.train.learn); }},
   {"--epochs", "", "N", "10", "most times that every answer is learned from; it ends sooner if nothing gets better", FlagGroup::kTrain, kTrain,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, 10000, f.train.options.epochs); }},
   {"--batch-tokens", "", "N", "2048", "tokens of prompts and answers for each update", FlagGroup::kTrain, kTrain,

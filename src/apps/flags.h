@@ -51,6 +51,7 @@ struct TrainFlags {
   int head_tokens = 8192;            // that a head can guess
   std::string from;                  // head or draft model to go on from; "": a new one
   float features_gb = 8;             // most hidden states on the disk
+  std::string learn;                 // folder of text that a server kept; "": the texts are made
   std::string work;  // folder of what a later run goes on from; "": beside the output
 };
 
@@ -113,6 +114,9 @@ struct Flags {
   int batched_tokens = 256;              // serve, batch: --max-num-batched-tokens
   float audit_rate = 0.01f;              // serve
   int watchdog_seconds = 60;             // serve; 0: never
+  std::string learn;                     // serve: a folder; "": it does not learn
+  float learn_gb = 1;                    // serve: most text that is kept to learn from
+  int learn_tokens = 4096;               // serve: new tokens of answers for each round
   bool serve_prefix_caching = true;      // serve, batch
   // serve: whose pages may read answers in a browser; none: nobody's.
   std::vector<std::string> allowed_origins;

@@ -23,6 +23,7 @@ LlmOptions ModelOptions(const Flags& flags) {
   options.enable_prefix_caching = flags.enable_prefix_caching;
   options.pass_times = flags.pass_times;
   options.heads = flags.heads;
+  options.learn = !flags.learn.empty();
   return options;
 }
 

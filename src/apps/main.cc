@@ -33,8 +33,7 @@ std::string HeadsFolder() {
 }
 
 // Returns only where there is no hunch-train.
-Error BecomeHunchTrain(std::span<const std::string> arguments) {
-  const std::string program = BesideThisProgram("hunch-train");
+Error BecomeHunchTrain(const std::string& program, std::span<const std::string> arguments) {
   std::vector<std::string> words = {program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
@@ -47,7 +46,10 @@ Error BecomeHunchTrain(std::span<const std::string> arguments) {
 
 int Main(std::span<const std::string> arguments) {
   return RunProcess("hunch", arguments, STDOUT_FILENO, [&](Context& context) {
-    context.become_hunch_train = [&] { return BecomeHunchTrain(arguments.subspan(1)); };
+    context.hunch_train = BesideThisProgram("hunch-train");
+    context.become_hunch_train = [&] {
+      return BecomeHunchTrain(context.hunch_train, arguments.subspan(1));
+    };
     context.heads = HeadsFolder();
     if (const char* const prompt = std::getenv("HUNCH_PROMPT")) context.demo_prompt = prompt;
   });

@@ -250,7 +250,10 @@ Result<int> TrainCommand(const Flags& flags, Context& context) {
     return Error{ErrorCode::kInvalidArgument,
                  "nowhere to write to; give -o PATH for what is trained"};
   }
-  if (context.make_head_trainer) return Training(flags, context).Run();
+  if (context.make_head_trainer) {
+    if (!flags.train.learn.empty()) return TrainOnServed(flags, context);
+    return Training(flags, context).Run();
+  }
   if (context.become_hunch_train) return context.become_hunch_train();
   return Error{ErrorCode::kUnsupported, "this program cannot train"};
 }

@@ -1,8 +1,10 @@
 // The program `hunch-train`: `hunch train` with PyTorch in it. `hunch` becomes this program, so
 // that it needs none itself.
 #include <malloc.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <limits>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "apps/process.h"
+#include "base/idle_priority.h"
 #include "base/one_line.h"
 #include "train/draft_torch.h"
 #include "train/eagle_torch.h"
@@ -42,6 +45,10 @@ int Main(std::vector<std::string> arguments) {
     return RunProcess("hunch-train", arguments, STDOUT_FILENO, [](Context& context) {
       context.make_head_trainer = &MakeTrainerOfHead;
       context.make_draft_trainer = &MakeTrainerOfDraft;
+      context.serve_quietly = [] {
+        BecomeIdle();
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+      };
     });
   } catch (const std::exception& error) {  // of PyTorch
     std::cerr << OneLine(std::string("hunch train: ") + error.what()) << '\n';

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "train/draft_student.h"
-#include "train/export_head.h"
+#include "train/head_start.h"
 #include "train/head_student.h"
 #include "train/new_head.h"
 
@@ -24,31 +24,6 @@ int LongestText(const TrainSet& set) {
   return longest;
 }
 
-// Of the head of --from.
-Result<HeadConfig> ReadFrom(const StudentSource& source, std::optional<HeadState>& state) {
-  const Flags& flags = source.flags;
-  HUNCH_ASSIGN_OR_RETURN(const auto file, GgufFile::Open(flags.train.from));
-  HUNCH_ASSIGN_OR_RETURN(HeadConfig config, ReadHeadConfig(*file));
-  HUNCH_RETURN_IF_ERROR(CheckHeadTarget(
-      config, flags.train.from, source.target.AsHeadTarget(source.vocabulary), flags.model));
-  if (file->FindTensor(head_tensors::kFcBias) != nullptr) {
-    return Error{ErrorCode::kUnsupported, fmt::format("{}: has {}, which training knows nothing of",
-                                                      flags.train.from, head_tensors::kFcBias)};
-  }
-  if (config.normed_residual) {
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("{}: has {}, which training knows nothing of", flags.train.from,
-                             head_keys::kNormedResidual)};
-  }
-  if (config.tokens.empty()) {
-    for (TokenId token = 0; token < source.vocabulary.size; ++token) {
-      config.tokens.push_back(token);
-    }
-  }
-  state = ImportHead(*file, config);
-  return config;
-}
-
 Result<HeadConfig> NewConfig(const StudentSource& source, int steps) {
   const TrainFlags& wanted = source.flags.train;
   return ConfigOf({.kind = *wanted.kind,
@@ -59,33 +34,24 @@ Result<HeadConfig> NewConfig(const StudentSource& source, int steps) {
                   source.target, source.vocabulary);
 }
 
-HeadStart StartOf(const HeadConfig& config, uint64_t seed, const StudentSource& source) {
-  HeadStart start;
-  start.config = config;
-  start.seed = seed;
-  start.threads = source.threads;
-  const auto hidden = static_cast<size_t>(config.target.hidden);
-  start.output.resize(static_cast<size_t>(config.output_rows()) * hidden);
-  for (int row = 0; row < config.output_rows(); ++row) {
-    source.target.Output(config.tokens[row],
-                         start.output.data() + static_cast<size_t>(row) * hidden);
-  }
-  start.output_norm = source.target.OutputNorm();
-  return start;
-}
-
 Result<PlannedStudent> PlanHead(const StudentSource& source) {
   PlannedStudent planned;
   planned.options = source.flags.train.options;
   TrainOptions& options = planned.options;
+  HeadConfig config;
   std::optional<HeadState> from;
-  HUNCH_ASSIGN_OR_RETURN(HeadConfig config, source.flags.train.from.empty()
-                                                ? NewConfig(source, options.steps)
-                                                : ReadFrom(source, from));
+  if (source.flags.train.from.empty()) {
+    HUNCH_ASSIGN_OR_RETURN(config, NewConfig(source, options.steps));
+  } else {
+    HUNCH_ASSIGN_OR_RETURN(TrainedBefore before, OpenTrainedHead(source.flags.train.from,
+                                                                 source.target, source.vocabulary));
+    config = std::move(before.config);
+    from = std::move(before.state);
+  }
   if (config.kind == HeadKind::kMedusa) options.steps = config.medusa_heads;
   planned.memory = MemoryToTrain(config, options, LongestText(source.set));
   planned.make_trainer = [source, config, seed = options.seed] {
-    return source.context.make_head_trainer(StartOf(config, seed, source));
+    return source.context.make_head_trainer(StartOf(config, source.target, seed, source.threads));
   };
   planned.student =
       std::make_unique<HeadStudent>(std::move(config), source.target, std::move(from));

@@ -46,6 +46,25 @@ class HiddenDrafter {
   }
 };
 
+// Whose rows a sink takes.
+struct SinkSequence {
+  int64_t id;
+  int prompt;  // tokens of it
+  float temperature;
+};
+
+// Who wants the rows of sequences beside their drafters: what learns while serving. It can change
+// no token, and must not fail. Take is called once its pass is committed; it allocates nothing and
+// never waits.
+class HiddenSink {
+ public:
+  virtual ~HiddenSink() = default;
+  // As HiddenReader's.
+  virtual std::span<const HiddenTap> taps() const = 0;
+  // As HiddenDrafter's.
+  virtual void Take(const SinkSequence& sequence, const HiddenRows& rows) = 0;
+};
+
 }  // namespace hunch
 
 #endif  // HUNCH_DRAFT_HIDDEN_DRAFTER_H_

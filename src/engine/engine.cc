@@ -213,6 +213,7 @@ bool Engine::Step() {
   hidden_.Begin();
   for (const Work* work : taking_part_) {
     if (work->sequence->speculator) hidden_.Add(*work->sequence->speculator);
+    if (HiddenSink* const sink = work->sequence->request.sink) hidden_.Add(*sink);
   }
   const std::span<const HiddenTap> taps = hidden_.Taps();
   const Stopwatch watch;
@@ -380,11 +381,16 @@ void Engine::HandHidden() {
   int first_row = 0;
   for (const Work* work : taking_part_) {
     Active& sequence = *work->sequence;
-    if (sequence.speculator) {
-      FindCommittedRows(*work, first_row);
+    FindCommittedRows(*work, first_row);
+    if (!committed_rows_.empty()) {
       const HiddenRows rows = {sequence.tokens, work->rows.committed, committed_rows_,
                                sequence.over()};
-      if (!rows.rows.empty()) hidden_.Hand(*sequence.speculator, rows);
+      if (sequence.speculator) hidden_.Hand(*sequence.speculator, rows);
+      if (HiddenSink* const sink = sequence.request.sink) {
+        sink->Take({sequence.id, static_cast<int>(sequence.request.prompt.size()),
+                    sequence.request.params.temperature},
+                   rows);
+      }
     }
     first_row += static_cast<int>(work->rows.tokens.size());
   }

@@ -72,6 +72,8 @@ struct EngineRequest {
   std::unique_ptr<TokenConstraint> constraint;
   // Only requests with the same salt share KV; null is one, too.
   PrefixCache::Salt cache_salt;
+  // Who is given its rows, beside drafters; null: nobody. It must outlive the request.
+  HiddenSink* sink = nullptr;
   // An audit: it runs while no other does, its prompt is read one row a pass, and it takes nothing
   // from the prefix cache and adds nothing. The engine's totals do not count it.
   bool background = false;

@@ -1,20 +1,30 @@
 #include "engine/hidden_feed.h"
 
+#include <algorithm>
+
 #include "base/stopwatch.h"
 
 namespace hunch {
 
 void HiddenFeed::Begin() {
   tapped_.clear();
+  sinks_.clear();
   waiting_.clear();
   taps_.clear();
   parts_.clear();
   rows_ = 0;
 }
 
+void HiddenFeed::Add(HiddenSink& sink) {
+  if (std::find(sinks_.begin(), sinks_.end(), &sink) == sinks_.end()) sinks_.push_back(&sink);
+}
+
 std::span<const HiddenTap> HiddenFeed::Taps() {
   for (const HiddenReader* reader : tapped_) {
     taps_.insert(taps_.end(), reader->taps().begin(), reader->taps().end());
+  }
+  for (const HiddenSink* sink : sinks_) {
+    taps_.insert(taps_.end(), sink->taps().begin(), sink->taps().end());
   }
   return taps_;
 }

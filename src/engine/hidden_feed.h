@@ -1,8 +1,8 @@
-// HiddenFeed: brings the target's hidden states to the drafters that read them. Before a pass it
-// says what has to be copied; after the commit, of all sequences, it hands each drafter its rows,
-// and every reader reads them at once. Between the two a reader may go, with all its drafters: only
-// those that were handed something are asked to read. Kept across steps so that a step allocates
-// nothing. Confined to the engine's thread.
+// HiddenFeed: brings the target's hidden states to the drafters that read them, and to sinks.
+// Before a pass it says what has to be copied; after the commit, of all sequences, it hands each
+// drafter its rows, and every reader reads them at once. Between the two a reader may go, with all
+// its drafters: only those that were handed something are asked to read. Kept across steps so that
+// a step allocates nothing. Confined to the engine's thread.
 #ifndef HUNCH_ENGINE_HIDDEN_FEED_H_
 #define HUNCH_ENGINE_HIDDEN_FEED_H_
 
@@ -18,6 +18,7 @@ class HiddenFeed {
   // A pass is about to run; then Add for each sequence that takes part.
   void Begin();
   void Add(const Speculator& speculator) { speculator.AddReaders(tapped_); }
+  void Add(HiddenSink& sink);
   // What the pass has to copy; empty: nobody reads anything.
   std::span<const HiddenTap> Taps();
 
@@ -33,6 +34,7 @@ class HiddenFeed {
 
   std::vector<HiddenReader*> tapped_;   // of the pass, each once
   std::vector<HiddenReader*> waiting_;  // of those, who has something to read
+  std::vector<HiddenSink*> sinks_;      // of the pass, each once
   std::vector<HiddenTap> taps_;
   std::vector<Part> parts_;  // that were handed rows
   int rows_ = 0;             // of parts_

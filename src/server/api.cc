@@ -116,8 +116,10 @@ void Api::Handle(HttpRequest request, std::shared_ptr<Reply> reply) {
 HttpResponse Api::Get(const std::string& path) const {
   if (path == "/health") return Health();
   if (path == "/metrics") {
+    ServeStats stats = llm_.stats();
+    if (options_.learning) stats.learning = options_.learning();
     return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
-            .body = MetricsText(llm_.stats(), options_.model_names.front())};
+            .body = MetricsText(stats, options_.model_names.front())};
   }
   if (const PageFile* file = FindPageFile(path)) return PageResponse(*file);
   return Models(path);

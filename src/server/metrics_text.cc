@@ -180,6 +180,29 @@ void AddChecks(const ServeStats& stats, Families& families) {
                  stats.kernels_distrusted);
 }
 
+void AddLearning(const LearnStats& stats, Families& families) {
+  families.Counter("hunch_learn_rows_total", "Committed rows taken to learn from",
+                   Number(stats.rows));
+  families.Counter("hunch_learn_rows_dropped_total", "Rows for which the ring had no room",
+                   Number(stats.rows_dropped));
+  families.Counter("hunch_learn_texts_total", "Texts that came of them", Number(stats.texts));
+  families.Gauge("hunch_learn_segment_bytes", "What is kept of them on the disk",
+                 static_cast<double>(stats.segment_bytes));
+  families.Counter("hunch_learn_rounds_total", "Rounds of training begun", Number(stats.rounds));
+  families.Counter("hunch_learn_failed_rounds_total", "Of these, rounds that failed",
+                   Number(stats.failed_rounds));
+  families.Counter("hunch_learn_comparisons_total", "Times that two heads were compared",
+                   Number(stats.comparisons));
+  families.Counter("hunch_learn_swaps_total", "Heads that were learned and put into use",
+                   Number(stats.swaps));
+  families.Counter("hunch_learn_rollbacks_total", "Of these, heads that were taken back",
+                   Number(stats.rollbacks));
+  families.Gauge("hunch_learn_replayed_before",
+                 "Tokens per pass of the older head in the last comparison; 0: there was none",
+                 stats.replayed_before);
+  families.Gauge("hunch_learn_replayed_after", "Those of the newer head", stats.replayed_after);
+}
+
 }  // namespace
 
 std::string MetricsText(const ServeStats& stats, const std::string& model_name) {
@@ -188,6 +211,7 @@ std::string MetricsText(const ServeStats& stats, const std::string& model_name) 
   AddTokens(stats.engine, families);
   AddSpeculation(stats.engine, families);
   AddChecks(stats, families);
+  if (stats.learning) AddLearning(*stats.learning, families);
   return families.Text();
 }
 

@@ -3,6 +3,7 @@
 #ifndef HUNCH_SERVER_PREPARE_H_
 #define HUNCH_SERVER_PREPARE_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -17,6 +18,7 @@
 #include "server/generation_fields.h"
 #include "server/http.h"
 #include "session/async_llm.h"
+#include "session/learn_stats.h"
 
 namespace hunch {
 
@@ -25,7 +27,8 @@ struct ApiOptions {
   std::string api_key;                   // "": everybody may ask
   SpeculativeConfig speculation;         // of requests that say nothing else, until it is swapped
   std::string fingerprint;
-  std::vector<std::string> allowed_origins;  // whose pages may read answers (cors.h)
+  std::vector<std::string> allowed_origins;   // whose pages may read answers (cors.h)
+  std::function<LearnStats()> learning = {};  // any thread; empty: it does not learn
 };
 
 // 404 if it is not one of `names`; "" means the first.

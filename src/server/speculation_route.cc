@@ -30,6 +30,27 @@ Json DraftersJson(const SpeculationStats& stats) {
   return list;
 }
 
+Json LearningJson(const LearnStats& stats) {
+  const auto rate = [](double tokens_per_pass) {
+    return tokens_per_pass == 0 ? Json(nullptr) : Json(tokens_per_pass);
+  };
+  return {{"phase", LearnPhaseName(stats.phase)},
+          {"head", stats.head},
+          {"rows", stats.rows},
+          {"rows_dropped", stats.rows_dropped},
+          {"texts", stats.texts},
+          {"held_out", stats.held_out},
+          {"answer_tokens", stats.answer_tokens},
+          {"segment_bytes", stats.segment_bytes},
+          {"rounds", stats.rounds},
+          {"failed_rounds", stats.failed_rounds},
+          {"comparisons", stats.comparisons},
+          {"swaps", stats.swaps},
+          {"rollbacks", stats.rollbacks},
+          {"replayed_before", rate(stats.replayed_before)},
+          {"replayed_after", rate(stats.replayed_after)}};
+}
+
 // Of an error of AsyncLlm::SwapSpeculation.
 HttpResponse SwapError(const Error& error) {
   ApiError answer = ApiErrorOf(error);
@@ -46,6 +67,7 @@ HttpResponse SpeculationRoute::State() const {
   const ServeStats stats = llm_.stats();
   const auto head = llm_.llm().head_method();  // named or shipped
   const EngineTotals& totals = stats.engine;
+  const Json learning = options_.learning ? LearningJson(options_.learning()) : Json(nullptr);
   return {.body =
               DumpJson({{"object", "speculation"},
                         {"enabled", !config.method.none()},
@@ -59,7 +81,8 @@ HttpResponse SpeculationRoute::State() const {
                         {"goodput_ratio", totals.goodput_ratio()},
                         {"fallbacks", totals.fallbacks},
                         {"drafter_errors", totals.drafter_errors},
-                        {"drafters", DraftersJson(stats.speculation)}})};
+                        {"drafters", DraftersJson(stats.speculation)},
+                        {"learning", learning}})};
 }
 
 HttpResponse SpeculationRoute::Swap(const std::string& body) {

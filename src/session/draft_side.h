@@ -43,6 +43,8 @@ class DraftSide {
   bool own() const { return own_; }
   // Which drafters it makes.
   const std::vector<DrafterKind>& kinds() const { return kinds_; }
+  // Of a head; null: it is none.
+  const HeadConfig* head() const { return head_config_ ? &*head_config_ : nullptr; }
   bool Makes(DrafterKind kind) const;
   // Token ids below this one it can guess.
   int vocab_size() const { return vocab_size_; }

@@ -14,6 +14,7 @@
 #include "grammar/grammars.h"
 #include "sampling/sampler.h"
 #include "session/draft_sides.h"
+#include "session/learn_source.h"
 #include "session/make_drafters.h"
 #include "session/memory_plan.h"
 #include "session/request_set.h"
@@ -50,6 +51,7 @@ class LoadedLlm : public Llm {
   Result<std::unique_ptr<PreparedSwap>> PrepareSwap(const SpeculativeConfig& config) override;
   void Swap(std::unique_ptr<PreparedSwap> swap) override;
   Status SwapSpeculation(const SpeculativeConfig& config) override;
+  LearnSource* learn_source() override { return learn_source_.get(); }
   const Tokenizer& tokenizer() const override { return *tokenizer_; }
   int max_model_len() const override { return max_model_len_; }
   int threads() const override { return pool_.size(); }
@@ -81,6 +83,7 @@ class LoadedLlm : public Llm {
   std::unique_ptr<ModelTarget> target_;
   mutable std::mutex drafts_mutex_;  // for who asks on other threads
   DraftSides drafts_;
+  std::unique_ptr<LearnSource> learn_source_;  // of requests; null: nothing is learned
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Grammars> grammars_;  // thread safe
   std::unique_ptr<RequestSet> requests_;
@@ -148,6 +151,15 @@ Status LoadedLlm::Init(const LlmOptions& options) {
           },
       .end_tokens = tokenizer_->end_tokens()});
   requests_ = std::make_unique<RequestSet>(*engine_, *tokenizer_, *grammars_);
+  if (options.learn) {
+    if (drafts_.head == nullptr) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "learning needs a head: name its file as \"head\" in --speculative-config"};
+    }
+    HUNCH_ASSIGN_OR_RETURN(
+        learn_source_, LearnSource::Create(options, target, *drafts_.head, *tokenizer_, *model_));
+    requests_->SetSink(&learn_source_->sink());
+  }
   stores_.SetVocabulary(VocabularyIdOf(*tokenizer_));
   options_ = options;
   planned_ = target;

@@ -145,6 +145,9 @@ struct LlmOptions {
   int max_num_batched_tokens = 0;        // rows of a pass; 0: as many as it can have
   bool enable_prefix_caching = false;    // prompts that begin alike are read once; no bit changes
   KvType kv_cache_dtype = KvType::kF16;  // of the target, its draft model and its head
+  // What is committed is kept for learn_source(), but for audits and requests with a cache_salt;
+  // there is a head then.
+  bool learn = false;
   // What passes took on this machine with this model, with ascending rows; empty: not known.
   std::vector<PassTime> pass_times;
 };
@@ -261,6 +264,8 @@ struct ChatTurn {
   int64_t now = -1;               // for templates that tell the date: seconds since 1970; -1: now
 };
 
+class LearnSource;
+
 class Llm {
  public:
   static Result<std::unique_ptr<Llm>> Load(const LlmOptions& options);
@@ -310,6 +315,9 @@ class Llm {
   virtual void Swap(std::unique_ptr<PreparedSwap> swap) = 0;
   // Both.
   virtual Status SwapSpeculation(const SpeculativeConfig& config) = 0;
+
+  // Null unless LlmOptions::learn.
+  virtual LearnSource* learn_source() { return nullptr; }
 
   // Any thread.
   virtual const Tokenizer& tokenizer() const = 0;

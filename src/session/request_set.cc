@@ -89,6 +89,7 @@ Result<RequestId> RequestSet::Add(TextRequest request, const DraftParts& parts, 
   HUNCH_ASSIGN_OR_RETURN(submitted.drafters, MakeDrafters(request.speculation, parts));
   running->used.push_back(parts.drafts);
   submitted.background = request.background;
+  if (!request.background && request.speculation.cache_salt.empty()) submitted.sink = sink_;
   if (request.params.structured_output != nullptr) {
     HUNCH_ASSIGN_OR_RETURN(running->grammar, grammars_.Compile(*request.params.structured_output));
     submitted.constraint = running->grammar->Start();

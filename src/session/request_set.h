@@ -30,6 +30,9 @@ class RequestSet {
   // `parts`, but for audits and those that asked for their own way. At any time, in a step too.
   void Swap(SpeculativeConfig config, DraftParts parts);
   void Cancel(RequestId id) { engine_.Cancel(id); }
+  // Who is given what the requests from now on commit, but for audits and those with a cache salt:
+  // who gave one wants its text to itself. It must outlive them.
+  void SetSink(HiddenSink* sink) { sink_ = sink; }
   size_t size() const { return running_.size(); }
 
  private:
@@ -47,6 +50,7 @@ class RequestSet {
   Grammars& grammars_;
   std::vector<std::unique_ptr<Running>> running_;  // in order of arrival
   std::optional<PendingSwap> swap_;
+  HiddenSink* sink_ = nullptr;
 };
 
 }  // namespace hunch

@@ -4,10 +4,12 @@
 #define HUNCH_SESSION_SERVE_STATS_H_
 
 #include <array>
+#include <optional>
 
 #include "engine/engine_totals.h"
 #include "metrics/histogram.h"
 #include "session/auditor.h"
+#include "session/learn_stats.h"
 #include "session/llm.h"
 
 namespace hunch {
@@ -30,6 +32,7 @@ struct ServeStats {
   AuditCounts audits;
   int kernels_distrusted = 0;    // that gave other bits than the reference, which replaces them
   SpeculationStats speculation;  // of all requests that are over
+  std::optional<LearnStats> learning;                 // none: it does not learn
   std::array<int64_t, kFinishReasons> finished = {};  // by FinishReason
   // Of requests: seconds, from their submission.
   Histogram first_token{kFirstTokenBounds};

@@ -141,7 +141,7 @@ std::optional<HeadState> DraftStudent::First() const {
 }
 
 Result<HeadBatch> DraftStudent::Batch(std::span<const PlacedText> texts, int steps,
-                                      Features& features) const {
+                                      FeatureSource& features) const {
   return MakeHeadBatch(texts, steps, target_, features, {});
 }
 

@@ -35,7 +35,7 @@ class DraftStudent : public Student {
   std::vector<HeadTensor> Tensors() const override;
   std::optional<HeadState> First() const override;
   Result<HeadBatch> Batch(std::span<const PlacedText> texts, int steps,
-                          Features& features) const override;
+                          FeatureSource& features) const override;
   // All keys of the source, but for those that say how many layers it has and of which type.
   Status Export(const std::string& path, const HeadState& state, TensorType type) const override;
 

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "train/append_file.h"
-#include "train/feature_rows.h"
+#include "learn/append_file.h"
+#include "learn/feature_rows.h"
 
 namespace hunch {
 

@@ -93,7 +93,7 @@ class BatchBuilder {
 }  // namespace
 
 Result<HeadBatch> MakeHeadBatch(std::span<const PlacedText> texts, int steps,
-                                const TargetRows& target, Features& features,
+                                const TargetRows& target, FeatureSource& features,
                                 std::span<const float> tap_inverse) {
   BatchBuilder builder(steps, target, features.layout(), tap_inverse);
   std::vector<std::byte> rows;
@@ -104,7 +104,7 @@ Result<HeadBatch> MakeHeadBatch(std::span<const PlacedText> texts, int steps,
   return std::move(builder).Take();
 }
 
-Result<std::vector<float>> TapSpread(std::span<const PlacedText> texts, Features& features) {
+Result<std::vector<float>> TapSpread(std::span<const PlacedText> texts, FeatureSource& features) {
   const FeatureLayout& layout = features.layout();
   const int taps = layout.sources - 1;
   std::vector<double> squares(static_cast<size_t>(taps) * layout.hidden);

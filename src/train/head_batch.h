@@ -54,13 +54,13 @@ struct HeadBatch {
 // Every text must be long enough for `steps` (MakeTrainSet). tap_inverse[tap_size]: what the taps
 // are multiplied with; a draft model has none.
 Result<HeadBatch> MakeHeadBatch(std::span<const PlacedText> texts, int steps,
-                                const TargetRows& target, Features& features,
+                                const TargetRows& target, FeatureSource& features,
                                 std::span<const float> tap_inverse);
 
 // The spread of each tap's numbers over answers of the first texts: [tap_size], sqrt of the mean
 // square. Some of a model's channels are a hundred times as large as others, and an optimiser that
 // moves every weight as far as any other wants inputs of one size.
-Result<std::vector<float>> TapSpread(std::span<const PlacedText> texts, Features& features);
+Result<std::vector<float>> TapSpread(std::span<const PlacedText> texts, FeatureSource& features);
 
 }  // namespace hunch
 

@@ -30,7 +30,7 @@ std::vector<HeadTensor> HeadStudent::Tensors() const {
 }
 
 // Kinds without fc before all else read the target's rows as they are.
-Status HeadStudent::Begin(const TrainSet& set, Features& features) {
+Status HeadStudent::Begin(const TrainSet& set, FeatureSource& features) {
   if (config_.kind != HeadKind::kEagle3) {
     tap_inverse_.assign(config_.tap_size(), 1.0f);
     return Ok{};
@@ -54,7 +54,7 @@ std::optional<HeadState> HeadStudent::First() const {
 }
 
 Result<HeadBatch> HeadStudent::Batch(std::span<const PlacedText> texts, int steps,
-                                     Features& features) const {
+                                     FeatureSource& features) const {
   return MakeHeadBatch(texts, steps, target_, features, tap_inverse_);
 }
 

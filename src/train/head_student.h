@@ -25,10 +25,10 @@ class HeadStudent : public Student {
     return config_.kind == HeadKind::kMedusa ? config_.medusa_heads : kJudgedSteps;
   }
   std::vector<HeadTensor> Tensors() const override;
-  Status Begin(const TrainSet& set, Features& features) override;
+  Status Begin(const TrainSet& set, FeatureSource& features) override;
   std::optional<HeadState> First() const override;
   Result<HeadBatch> Batch(std::span<const PlacedText> texts, int steps,
-                          Features& features) const override;
+                          FeatureSource& features) const override;
   Status Export(const std::string& path, const HeadState& state, TensorType type) const override;
 
  private:

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "learn/passes_needed.h"
 #include "seq/types.h"
 #include "train/head_batch.h"
-#include "train/passes_needed.h"
 
 namespace hunch {
 

@@ -38,11 +38,11 @@ class Student {
   virtual std::vector<HeadTensor> Tensors() const = 0;
 
   // Before all that follows.
-  virtual Status Begin(const TrainSet&, Features&) { return Ok{}; }
+  virtual Status Begin(const TrainSet&, FeatureSource&) { return Ok{}; }
   // The weights to begin with; none: the trainer's own, which know nothing.
   virtual std::optional<HeadState> First() const = 0;
   virtual Result<HeadBatch> Batch(std::span<const PlacedText> texts, int steps,
-                                  Features& features) const = 0;
+                                  FeatureSource& features) const = 0;
   // The file that drafters load, its matrices as `type`.
   virtual Status Export(const std::string& path, const HeadState& state, TensorType type) const = 0;
 };

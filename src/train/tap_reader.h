@@ -12,9 +12,9 @@
 
 #include "base/result.h"
 #include "kv/block_pool.h"
+#include "learn/feature_rows.h"
 #include "model/model.h"
 #include "seq/types.h"
-#include "train/feature_rows.h"
 
 namespace hunch {
 

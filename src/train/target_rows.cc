@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "base/fnv.h"
 #include "kernels/matmul.h"
 #include "model/weights.h"
 #include "quant/quant.h"

@@ -13,6 +13,7 @@
 #include "model/config.h"
 #include "seq/types.h"
 #include "tokenizer/tokenizer.h"
+#include "weights/fingerprint.h"
 #include "weights/gguf.h"
 
 namespace hunch {

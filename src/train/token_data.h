@@ -12,8 +12,8 @@
 
 #include "base/result.h"
 #include "draft/table_file.h"
+#include "learn/append_file.h"
 #include "seq/types.h"
-#include "train/append_file.h"
 
 namespace hunch {
 

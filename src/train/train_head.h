@@ -49,7 +49,7 @@ using OnPrecision = std::function<void(double f32_seconds, double bf16_seconds)>
 struct TrainTask {
   Student& student;
   const TrainSet& set;
-  Features& features;
+  FeatureSource& features;
   std::string checkpoint, out;  // paths
 };
 

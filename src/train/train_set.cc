@@ -15,11 +15,6 @@ namespace {
 
 constexpr uint32_t kHoldOutEvery = 32;
 
-// Whether some row of it can be asked for `steps` guesses: the first row has no token before it.
-bool IsLongEnough(const TrainText& text, int steps) {
-  return std::cmp_greater(text.prompt, steps) && text.answer().size() > 1;
-}
-
 // A number below `n`, evenly enough for n far below 2^32.
 uint32_t Below(uint32_t n, uint64_t seed, uint32_t epoch, uint32_t draw) {
   const PhiloxCounter words = Philox4x32(
@@ -28,6 +23,11 @@ uint32_t Below(uint32_t n, uint64_t seed, uint32_t epoch, uint32_t draw) {
 }
 
 }  // namespace
+
+// The first row has no token before it.
+bool IsLongEnough(const TrainText& text, int steps) {
+  return std::cmp_greater(text.prompt, steps) && text.answer().size() > 1;
+}
 
 TrainSet MakeTrainSet(const TokenData& data, int requests, int steps, int most_tokens) {
   TrainSet set;

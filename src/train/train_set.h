@@ -33,6 +33,9 @@ struct TrainSet {
 // outlive the set.
 TrainSet MakeTrainSet(const TokenData& data, int requests, int steps, int most_tokens);
 
+// Whether some row of it can be asked for `steps` guesses.
+bool IsLongEnough(const TrainText& text, int steps);
+
 // The `size` tokens that answers have most, ascending, end tokens among them.
 std::vector<TokenId> GuessableTokens(std::span<const PlacedText> texts, int vocab_size, int size,
                                      std::span<const TokenId> end_tokens);

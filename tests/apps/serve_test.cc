@@ -36,6 +36,17 @@ TEST(Serve, SaysWhereItListensAndEndsWithASignal) {
   EXPECT_EQ(app.loads[0].kv_cache_dtype, KvType::kQ8_0);
 }
 
+TEST(Serve, LearnsOnlyWithAHeadAndAProgramThatTrains) {
+  AppHarness app;
+  EXPECT_EQ(app.Run({"serve", "--model", "m.gguf", "--learn", "folder"}), kExitUsage);
+  EXPECT_THAT(app.err(), HasSubstr("--learn needs a head that guesses"));
+  EXPECT_EQ(app.Run({"serve", "--model", "m.gguf", "--learn", "folder", "--speculative-config",
+                     R"({"method": "eagle3", "model": "head.gguf"})"}),
+            kExitUsage);
+  EXPECT_THAT(app.err(), HasSubstr("--learn needs hunch-train: build it with make train"));
+  EXPECT_TRUE(app.loads.empty());
+}
+
 TEST(Serve, AnAddressThatCannotBeHadIsAFailure) {
   AppHarness app;
   EXPECT_EQ(app.Run({"serve", "--model", "m.gguf", "--host", "no.such.host.invalid"}),

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "draft/head_file.h"
+#include "learn/segment_file.h"
 #include "model/config.h"
 #include "support/app_harness.h"
 #include "support/fake_head_trainer.h"
@@ -102,6 +103,32 @@ TEST_F(TrainCommandTest, LeavesADraftModelThatGoesOnAfterAKill) {
   ASSERT_EQ(Train(adapted, {"--kind", "draft", "--from", draft}), kExitOk) << app_.err();
   EXPECT_THAT(app_.err(), HasSubstr("1.00 before"));
   EXPECT_EQ(ReadModelConfig(*GgufFile::Open(adapted).value())->layers, 1);
+}
+
+TEST_F(TrainCommandTest, GoesOnFromAHeadOnWhatAServerKept) {
+  const std::string head = dir_.Path("head.gguf"), folder = dir_.Path("learn");
+  const std::string candidate = dir_.Path("candidate.gguf");
+  ASSERT_EQ(Train(head, {"--quantization", "q4_0"}), kExitOk) << app_.err();
+  EXPECT_EQ(Train(candidate, {"--learn", folder}), kExitUsage);
+  EXPECT_THAT(app_.err(), HasSubstr("--learn needs --from"));
+  const auto file = GgufFile::Open(head).value();
+  const HeadConfig config = ReadHeadConfig(*file).value();
+  {
+    const SegmentKind kind = SegmentKindOf(*GgufFile::Open(TinyModelPath("llama")).value(), config);
+    SegmentWriter writer = SegmentWriter::Open(folder, kind, 1 << 30).value();
+    for (int i = 0; i < 20; ++i) {
+      LearnedText text = {.prompt = 16, .tokens = std::vector<TokenId>(40, i)};
+      text.rows.resize(40 * kind.layout.row_bytes());
+      ASSERT_TRUE(writer.Add(text).ok());
+    }
+  }
+  ASSERT_EQ(Train(candidate, {"--learn", folder, "--from", head}), kExitOk) << app_.err();
+  EXPECT_TRUE(app_.calls.empty()) << "no answer was made";
+  EXPECT_THAT(app_.err(), HasSubstr("tokens per pass"));
+  const auto learned = GgufFile::Open(candidate).value();
+  EXPECT_EQ(ReadHeadConfig(*learned)->tokens, config.tokens);
+  EXPECT_EQ(learned->FindTensor("output.weight")->type, TensorType::kQ4_0) << "as the one before";
+  EXPECT_FALSE(std::filesystem::exists(folder + "/checkpoint.gguf"));
 }
 
 TEST_F(TrainCommandTest, SaysWhatIsMissing) {

@@ -9,6 +9,7 @@
 
 #include "draft/draft_model.h"
 #include "engine/engine.h"
+#include "learn/row_collector.h"
 #include "support/heads.h"
 #include "support/model_runner.h"
 
@@ -39,7 +40,8 @@ struct Case {
   float top_p;
   bool drafts;
   int sequences = 1;
-  bool head = false;  // instead of a draft model
+  bool head = false;     // instead of a draft model
+  bool learned = false;  // its rows are collected
 };
 
 class AllocationTest : public testing::TestWithParam<Case> {
@@ -63,6 +65,7 @@ class AllocationTest : public testing::TestWithParam<Case> {
           draft_, draft_pool_, model_->config().vocab, 256, std::vector<TokenId>{}));
       request.budget = {.policy = Policy::kFixed, .fixed_nodes = 3};
     }
+    if (GetParam().learned) request.sink = &collector_;
     return request;
   }
 
@@ -74,6 +77,7 @@ class AllocationTest : public testing::TestWithParam<Case> {
   LoadedHead head_{HeadBytes(SmallHead(model_->config(), model_->config().vocab), RandomValues(1)),
                    *model_, pool_, kLimits, kBlocks};
   BlockPool draft_pool_{kBlocks};
+  RowCollector collector_{head_.config, kLimits.max_rows, 64};
 };
 
 TEST_P(AllocationTest, AStepInTheSteadyStateAllocatesNothing) {
@@ -101,7 +105,9 @@ INSTANTIATE_TEST_SUITE_P(Requests, AllocationTest,
                                          Case{"top_p_drafts", 0.8f, 0.95f, true},
                                          Case{"shared_drafts", 0.8f, 0.95f, true, 3},
                                          Case{"head", 0.8f, 0.95f, true, 1, true},
-                                         Case{"shared_head", 0, 1, true, 3, true}),
+                                         Case{"shared_head", 0, 1, true, 3, true},
+                                         Case{"learned_head", 0, 1, true, 3, true, true},
+                                         Case{"learned_plain", 0, 1, false, 1, false, true}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -92,6 +92,31 @@ class ComparingDrafter : public ScriptedDrafter, public HiddenDrafter {
   Record& record_;
 };
 
+// Compares what it is handed, as ComparingDrafter.
+class ComparingSink : public HiddenSink {
+ public:
+  explicit ComparingSink(int max_rows) : copies_(max_rows) {}
+  std::span<const HiddenTap> taps() const override { return copies_.taps(); }
+  void Take(const SinkSequence& sequence, const HiddenRows& given) override {
+    int& next = next_of[sequence.id];
+    EXPECT_LE(given.first, next);
+    for (size_t i = 0; i < given.rows.size(); ++i) {
+      Hidden wanted;
+      FakeKvTarget::Hidden(given.committed.first(given.first + i + 1), kLayers[1], wanted.data());
+      EXPECT_EQ(copies_.At(1, given.rows[i]), wanted);
+    }
+    next = std::max(next, given.first + static_cast<int>(given.rows.size()));
+    prompts[sequence.id] = sequence.prompt;
+    over += given.over;
+  }
+
+  std::map<int64_t, int> next_of, prompts;  // by sequence
+  int over = 0;
+
+ private:
+  FakeReader copies_;
+};
+
 class HiddenFeedTest : public EngineFixture {
  protected:
   // Trees with right and wrong guesses in them.
@@ -219,6 +244,31 @@ TEST_F(HiddenFeedTest, OneThatFailsIsDroppedAndTheOthersGoOn) {
   EXPECT_EQ(failing.next, next);
   EXPECT_EQ(Finish(engine, b).tokens, second);
   EXPECT_EQ(other.next, 92);
+}
+
+// With drafters that read hidden states, with others and without any; but only who names it.
+TEST_F(HiddenFeedTest, ASinkIsHandedAllThatIsCommitted) {
+  ComparingSink sink(kLimits.max_rows);
+  Record record;
+  std::vector<Ids> whole;
+  for (const int prompt : {5, 40, 60, 20}) whole.push_back(Plain(MakeRequest(prompt, 50)));
+  Engine engine = MakeEngine(14, 140);
+  std::vector<EngineRequest> requests;
+  requests.push_back(MakeRequest(5, 50, Comparing(whole[0], record)));
+  requests.push_back(MakeRequest(40, 50, Right(whole[1])));
+  requests.push_back(MakeRequest(60, 50));
+  requests.push_back(MakeRequest(20, 50));
+  std::vector<Engine::RequestId> ids;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (i < 3) requests[i].sink = &sink;
+    ids.push_back(engine.Submit(std::move(requests[i])).value());
+  }
+  for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(Finish(engine, ids[i]).tokens, whole[i]);
+  EXPECT_GT(engine.totals().preemptions, 0);
+  EXPECT_EQ(sink.next_of, (std::map<int64_t, int>{{ids[0], 54}, {ids[1], 89}, {ids[2], 109}}));
+  EXPECT_EQ(sink.prompts, (std::map<int64_t, int>{{ids[0], 5}, {ids[1], 40}, {ids[2], 60}}));
+  EXPECT_EQ(sink.over, 3);
+  EXPECT_EQ(record.next, 54);
 }
 
 // Requests without such drafters cost no copies.

@@ -79,6 +79,19 @@ TEST(MetricsTextTest, ThePromisesHaveNumbers) {
   EXPECT_THAT(text, HasSubstr("hunch_kernels_distrusted{model_name=\"m\"} 3\n"));
 }
 
+TEST(MetricsTextTest, LearningIsThereOnceItIsAskedFor) {
+  ServeStats stats;
+  EXPECT_THAT(MetricsText(stats, "m"), testing::Not(HasSubstr("hunch_learn")));
+  stats.learning = {
+      .rows = 90, .rows_dropped = 4, .swaps = 2, .rollbacks = 1, .replayed_before = 2.5};
+  const std::string text = MetricsText(stats, "m");
+  EXPECT_THAT(text, HasSubstr("hunch_learn_rows_total{model_name=\"m\"} 90\n"));
+  EXPECT_THAT(text, HasSubstr("hunch_learn_rows_dropped_total{model_name=\"m\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("hunch_learn_swaps_total{model_name=\"m\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("hunch_learn_rollbacks_total{model_name=\"m\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("hunch_learn_replayed_before{model_name=\"m\"} 2.5\n"));
+}
+
 // The family of a sample's name.
 std::string Family(std::string name, const std::string& text) {
   for (const std::string ending : {"_bucket", "_sum", "_count"}) {

@@ -68,6 +68,25 @@ TEST_F(SpeculationRouteTest, TellsWhichHeadIsThere) {
   EXPECT_EQ(Get()->json()["head"], "eagle3");
 }
 
+TEST_F(SpeculationRouteTest, SaysWhatWasLearned) {
+  EXPECT_EQ(Get()->json()["learning"], nullptr);
+  api_.reset();
+  options_.learning = [] {
+    return LearnStats{.phase = LearnPhase::kOnTrial,
+                      .head = "f/head-1.gguf",
+                      .rounds = 3,
+                      .swaps = 2,
+                      .replayed_after = 2.25};
+  };
+  const Json learning = Get()->json()["learning"];
+  EXPECT_EQ(learning["phase"], "on trial");
+  EXPECT_EQ(learning["head"], "f/head-1.gguf");
+  EXPECT_EQ(learning["rounds"], 3);
+  EXPECT_EQ(learning["swaps"], 2);
+  EXPECT_EQ(learning["replayed_after"], 2.25);
+  EXPECT_EQ(learning["replayed_before"], nullptr);
+}
+
 TEST_F(SpeculationRouteTest, BeforeAnyGuessThereIsNoRate) {
   EXPECT_EQ(Get()->json()["acceptance_rate"], nullptr);
 }

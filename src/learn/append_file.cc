@@ -1,4 +1,4 @@
-#include "train/append_file.h"
+#include "learn/append_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ Result<AppendFile> AppendFile::Open(const std::string& path, std::string_view wh
   // Some network file systems know no locks.
   if (flock(file.fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("{}: another hunch train is writing this {}", path, what)};
+                 fmt::format("{}: another process is writing this {}", path, what)};
   }
   file.size_ = static_cast<uint64_t>(status.st_size);
   return file;

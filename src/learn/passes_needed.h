@@ -1,6 +1,6 @@
 // What right guesses are worth: the passes that a chain of guesses leaves of a text. Pure.
-#ifndef HUNCH_TRAIN_PASSES_NEEDED_H_
-#define HUNCH_TRAIN_PASSES_NEEDED_H_
+#ifndef HUNCH_LEARN_PASSES_NEEDED_H_
+#define HUNCH_LEARN_PASSES_NEEDED_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -29,4 +29,4 @@ struct PassesNeeded {
 
 }  // namespace hunch
 
-#endif  // HUNCH_TRAIN_PASSES_NEEDED_H_
+#endif  // HUNCH_LEARN_PASSES_NEEDED_H_

@@ -1,4 +1,4 @@
-#include "train/append_file.h"
+#include "learn/append_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(AppendFile, HasOneOwner) {
   const TempDir dir;
   const AppendFile file = AppendFile::Open(dir.Path("f"), "diary").value();
   EXPECT_THAT(AppendFile::Open(dir.Path("f"), "diary").error().message,
-              HasSubstr("another hunch train is writing this diary"));
+              HasSubstr("another process is writing this diary"));
 }
 
 TEST(AppendFile, IsARegularFile) {

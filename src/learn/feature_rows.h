@@ -1,14 +1,15 @@
 // How what a head reads of the target is kept: int8 and a scale for each 32 numbers, which is what
 // the kernels make of such a row before they multiply it with a quantised matrix (QuantizeRow), so
 // that a head in training reads what it will read in service. Pure.
-#ifndef HUNCH_TRAIN_FEATURE_ROWS_H_
-#define HUNCH_TRAIN_FEATURE_ROWS_H_
+#ifndef HUNCH_LEARN_FEATURE_ROWS_H_
+#define HUNCH_LEARN_FEATURE_ROWS_H_
 
 #include <cstddef>
 #include <cstring>
 #include <span>
 #include <vector>
 
+#include "draft/head_file.h"
 #include "kernels/matmul.h"
 
 namespace hunch {
@@ -24,6 +25,10 @@ struct FeatureLayout {
   }
   size_t row_bytes() const { return static_cast<size_t>(sources) * source_bytes(); }
 };
+
+inline FeatureLayout LayoutOf(const HeadConfig& config) {
+  return {config.target.hidden, static_cast<int>(config.taps.size()) + 1};
+}
 
 // Scratch of PackFeature, so that a row allocates nothing. Not thread safe.
 class FeaturePacker {
@@ -65,4 +70,4 @@ inline void UnpackFeature(const FeatureLayout& layout, const std::byte* row, int
 
 }  // namespace hunch
 
-#endif  // HUNCH_TRAIN_FEATURE_ROWS_H_
+#endif  // HUNCH_LEARN_FEATURE_ROWS_H_

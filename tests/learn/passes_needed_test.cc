@@ -1,4 +1,4 @@
-#include "train/passes_needed.h"
+#include "learn/passes_needed.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // AppendFile: a file that grows by whole records while a run goes on, so that a run that was killed
 // can go on where it was. What a kill left of a record is for the owner to find and Cut. Locked:
 // a second process that opens it is refused. Move-only; not thread safe.
-#ifndef HUNCH_TRAIN_APPEND_FILE_H_
-#define HUNCH_TRAIN_APPEND_FILE_H_
+#ifndef HUNCH_LEARN_APPEND_FILE_H_
+#define HUNCH_LEARN_APPEND_FILE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -45,4 +45,4 @@ class AppendFile {
 
 }  // namespace hunch
 
-#endif  // HUNCH_TRAIN_APPEND_FILE_H_
+#endif  // HUNCH_LEARN_APPEND_FILE_H_
