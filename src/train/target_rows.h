@@ -18,10 +18,6 @@
 
 namespace hunch {
 
-// Of a model's file: differs, almost surely, for every other model and every other quantisation of
-// it.
-uint64_t FingerprintOf(const GgufFile& file);
-
 class TargetRows {
  public:
   // Checks all of the file's weights. kUnsupported: its hidden size is no multiple of 32.
