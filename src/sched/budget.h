@@ -33,7 +33,7 @@ struct BudgetOptions {
   Policy policy = Policy::kGoodput;
   int fixed_nodes = 4;              // kFixed: nodes of every tree
   float acceptance_warning = 0.5f;  // 0: never
-  GuessSwitches switches;
+  GuessSwitches switches = {};
   // The work bound: a drafter whose proposals take longer than this and than ten plain passes, the
   // passes of its model left out, is dropped.
   double most_call_seconds = 0.25;
