@@ -13,8 +13,8 @@
 namespace hunch {
 namespace {
 
-void Warn(std::string_view why) {
-  LogWarning(OneLine(fmt::format("no head is taken from there: {}", why)));
+void Warn(std::string_view what, std::string_view why) {
+  LogWarning(OneLine(fmt::format("{}: {}", what, why)));
 }
 
 // In the order of their names.
@@ -25,7 +25,7 @@ std::vector<std::string> FilesOf(const std::string& folder) {
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     if (entry->path().extension() == ".gguf") paths.push_back(entry->path().string());
   }
-  if (error) Warn(fmt::format("{}: {}", folder, error.message()));
+  if (error) Warn("no heads are found in " + folder, error.message());
   std::sort(paths.begin(), paths.end());
   return paths;
 }
@@ -45,7 +45,7 @@ std::optional<std::string> FindShippedHead(const std::string& folder, const Head
   for (const std::string& path : FilesOf(folder)) {
     const Result<HeadConfig> head = ReadConfig(path);
     if (!head.ok()) {
-      Warn(head.error().message);
+      Warn("not used as a head", head.error().message);
       continue;
     }
     if (kind && head->kind != *kind) continue;
