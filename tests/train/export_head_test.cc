@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "quant/quant.h"
+#include "quant/quantize.h"
 #include "support/fake_head_trainer.h"
 #include "support/tiny_training.h"
 

@@ -6,6 +6,7 @@
 
 #include "support/fake_head_trainer.h"
 #include "support/tiny_training.h"
+#include "train/head_student.h"
 #include "train/train_head.h"
 
 namespace hunch {
@@ -63,11 +64,8 @@ TEST_F(LearnedSetTest, TrainsAHead) {
   const auto learned = Open().value();
   FakeHeadTrainer trainer(config_);
   const TrainOptions options = {.epochs = 2, .batch_tokens = 100, .precision = Precision::kF32};
-  const TrainTask task = {config_,
-                          learned->set(),
-                          tiny_.target(),
-                          *learned,
-                          tiny_.dir().Path("checkpoint"),
+  HeadStudent student(config_, tiny_.target(), std::nullopt);
+  const TrainTask task = {student, learned->set(), *learned, tiny_.dir().Path("checkpoint"),
                           tiny_.dir().Path("head.gguf")};
   const auto outcome = TrainHead(options, task, trainer, {}, {});
   ASSERT_TRUE(outcome.ok()) << outcome.error().message;
