@@ -155,7 +155,7 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
      "of SafeAILab, SpecForge, vLLM's speculators, Medusa. What a head has that Hunch's cannot "
      "have\n"
      "is named and refused.\n",
-     "  hunch convert-head EAGLE3-LLaMA3.1-Instruct-8B --model m.gguf -o head.gguf\n"
+     "  hunch convert-head published --model m.gguf -o head.gguf\n"
      "  hunch run --model m.gguf --speculative-config '{\"method\": \"eagle3\", \"model\": "
      "\"head.gguf\"}' Hi\n"},
     {"tokenize", "[TEXT]", "text to token ids",
