@@ -291,7 +291,7 @@ constexpr auto kTable = std::to_array<FlagSpec>({
   {"--max-queue-len", "", "N", "128", "sequences that may wait; more are refused with status 429", FlagGroup::kServer, kServe,
    [](Flags& f, std::string_view v) { return ReadInt(v, 0, 65536, f.max_queued); }},
 
-  {"--learn", "", "FOLDER", "", "learn while serving: text that is answered, but to requests with a cache_salt, is kept in this folder, and the head that --speculative-config names goes on learning from it at idle priority; needs hunch-train", FlagGroup::kServer, kServe,
+  {"--learn", "", "FOLDER", "", "learn while serving: text that is answered, but to requests with a cache_salt, is kept in this folder, and the head in use goes on learning from it at idle priority; needs hunch-train", FlagGroup::kServer, kServe,
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.learn); }},
   {"--learn-gb", "", "GB", "1", "most text, with the model's hidden states, that is kept to learn from; the oldest goes", FlagGroup::kServer, kServe,
    [](Flags& f, std::string_view v) { return ReadFloat(v, {.most = 1e6, .open = true}, f.learn_gb); }},

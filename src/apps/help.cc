@@ -46,8 +46,7 @@ constexpr std::array<Description, kSubcommands> kDescriptions = {{
      "once\n"
      "those that run are answered; a second one ends it at once.\n",
      "  hunch serve --model m.gguf --port 8000\n"
-     "  hunch serve --model m.gguf --learn kept --speculative-config '{\"method\": \"auto\", "
-     "\"model\": \"head.gguf\"}'\n"
+     "  hunch serve --model m.gguf --learn kept --speculative-config '{\"head\": \"head.gguf\"}'\n"
      "  curl localhost:8000/v1/chat/completions -d '{\"messages\": [{\"role\": \"user\", "
      "\"content\": "
      "\"Hi\"}]}'\n"},

@@ -38,7 +38,9 @@ TEST(Serve, SaysWhereItListensAndEndsWithASignal) {
 
 TEST(Serve, LearnsOnlyWithAHeadAndAProgramThatTrains) {
   AppHarness app;
-  EXPECT_EQ(app.Run({"serve", "--model", "m.gguf", "--learn", "folder"}), kExitUsage);
+  EXPECT_EQ(app.Run({"serve", "--model", "m.gguf", "--learn", "folder", "--speculative-config",
+                     R"({"method": "ngram"})"}),
+            kExitUsage);
   EXPECT_THAT(app.err(), HasSubstr("--learn needs a head that guesses"));
   EXPECT_EQ(app.Run({"serve", "--model", "m.gguf", "--learn", "folder", "--speculative-config",
                      R"({"method": "eagle3", "model": "head.gguf"})"}),
