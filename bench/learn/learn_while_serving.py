@@ -110,17 +110,17 @@ def main() -> None:
     parser.add_argument("--max-tokens", type=int, default=192)
     parser.add_argument("--learn-tokens", type=int, default=4096)
     parser.add_argument("--pause", type=float, default=0, help="seconds after each window in which nothing is asked")
+    parser.add_argument("--only", choices=("plain", "learning"), help="leave the other run out")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures to a file")
     args = parser.parse_args()
     figures = {}
-    print("without learning", flush=True)
-    figures["plain"] = run(args, None)
-    with tempfile.TemporaryDirectory() as folder:
-        print("learning while serving", flush=True)
-        figures["learning"] = run(args, pathlib.Path(folder) / "learn")
-    last = {name: windows[-1] for name, windows in figures.items()}
-    print(f"last window: {last['plain']['share']:.3f} accepted without learning, "
-          f"{last['learning']['share']:.3f} with it")
+    if args.only != "learning":
+        print("without learning", flush=True)
+        figures["plain"] = run(args, None)
+    if args.only != "plain":
+        with tempfile.TemporaryDirectory() as folder:
+            print("learning while serving", flush=True)
+            figures["learning"] = run(args, pathlib.Path(folder) / "learn")
     if args.json:
         args.json.write_text(json.dumps(figures, indent=1) + "\n")
 

@@ -187,6 +187,8 @@ void Learner::Gather() {
   // What fails is tried less and less often.
   const double pause = options_.least_pause * (1 << std::min(failures_, kMostDoublings));
   if (since_round_ && since_round_->Seconds() < pause) return;
+  // What a round makes has to be compared.
+  if (ReplayedTokens(0) < options_.policy.least_replayed) return;
   {
     std::lock_guard lock(mutex_);
     if (new_tokens_ < options_.least_new_tokens) return;
@@ -242,12 +244,12 @@ void Learner::Compare(const std::string& before, const std::string& after, int64
   });
 }
 
-// Tokens of the answers among them.
-int64_t Learner::HeldAnswers(int64_t since) const {
+// That a replay of them gives: an answer's first token comes with its prompt.
+int64_t Learner::ReplayedTokens(int64_t since) const {
   std::lock_guard lock(mutex_);
   int64_t tokens = 0;
   for (const Held& held : held_) {
-    if (held.number >= since) tokens += held.text->answer();
+    if (held.number >= since) tokens += held.text->answer() - 1;
   }
   return tokens;
 }
@@ -304,7 +306,7 @@ void Learner::AwaitTrial() {
     case Trial::kPassed:
       return Pass();
     case Trial::kFailed:
-      if (HeldAnswers(swapped_at_) < policy.least_replayed &&
+      if (ReplayedTokens(swapped_at_) < policy.least_replayed &&
           on_trial.verified < kMostPatience * policy.least_guesses) {
         return;
       }

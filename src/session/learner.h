@@ -104,7 +104,7 @@ class Learner {
   void RollBack();
   void SetPhase(LearnPhase phase);
   void RoundFailed(const std::string& why);
-  int64_t HeldAnswers(int64_t since) const;
+  int64_t ReplayedTokens(int64_t since) const;
   bool HeadIsOurs() const { return hooks_.in_use() == head_; }
   std::string PathOf(std::string_view name) const;
   void Remove(const std::string& head) const;

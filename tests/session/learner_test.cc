@@ -66,7 +66,7 @@ class LearnerTest : public testing::Test {
                               .head = in_use_,
                               .least_new_tokens = 400,
                               .least_pause = 0,
-                              .policy = {.least_replayed = 100, .least_guesses = 100}};
+                              .policy = policy_};
       learner_ = Learner::Create(options, hooks_, ring_, kKind).value();
     }
     return *learner_;
@@ -115,6 +115,7 @@ class LearnerTest : public testing::Test {
 
   const TempDir dir_;
   RowRing ring_{kKind.layout.row_bytes(), 100};
+  SwapPolicy policy_ = {.least_replayed = 100, .least_guesses = 100};
   LearnHooks hooks_;
   std::map<std::string, double> rates_;  // tokens per pass in replays, by file
   std::string in_use_ = dir_.Path("first.gguf");
@@ -147,6 +148,14 @@ TEST_F(LearnerTest, TrainsWhenThereIsEnoughNewText) {
   const SegmentReader kept = SegmentReader::Open(dir_.Path("learn"), kKind, 100, 10'000).value();
   EXPECT_EQ(kept.texts().size(), 8u);
   EXPECT_EQ(Look(), LearnPhase::kTrains) << "the round runs";
+}
+
+TEST_F(LearnerTest, DoesNotTrainWhatItCouldNotCompare) {
+  policy_.least_replayed = 200;
+  Answer(20);  // four of them are held out, and 196 of their tokens are guessed
+  EXPECT_EQ(Look(), LearnPhase::kGathers);
+  Answer(1);
+  EXPECT_EQ(Look(), LearnPhase::kTrains);
 }
 
 TEST_F(LearnerTest, SwapsABetterHeadInAndKeepsItWhenItProvesItself) {
