@@ -82,9 +82,13 @@ Result<std::unique_ptr<LearnRound>> StartRound(const std::string& program,
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
+  std::string parent = fmt::format("{}={}", kRoundParent, getpid());
+  std::vector<char*> environment = {parent.data()};
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
+  environment.push_back(nullptr);
   pid_t pid = -1;
   const int error = posix_spawn(&pid, program.c_str(), &settings.actions, &settings.attributes,
-                                pointers.data(), environ);
+                                pointers.data(), environment.data());
   if (error != 0) {
     return Error{ErrorCode::kIo, fmt::format("cannot start {}: {}", program, std::strerror(error))};
   }

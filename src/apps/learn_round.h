@@ -11,6 +11,9 @@
 
 namespace hunch {
 
+// In the environment of a round: the process that started it, which it must not outlive.
+inline constexpr char kRoundParent[] = "HUNCH_ROUND_PARENT";
+
 // Runs `program` with these arguments, with nothing open but a log that both its outputs go to and
 // is begun anew. Errors: it cannot be started.
 Result<std::unique_ptr<LearnRound>> StartRound(const std::string& program,

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <new>
+#include <system_error>
+#include <vector>
 
 #include "apps/commands.h"
 #include "apps/profile.h"
@@ -61,6 +64,32 @@ std::string SecondWords(std::string_view first) {
   return names;
 }
 
+// What is written must be none of what is read, by whatever name. But training may replace the head
+// that it goes on from (--from): it writes none that is worse.
+Status CheckOutputs(const Flags& flags) {
+  std::vector<std::string> read = {flags.model,
+                                   flags.draft,
+                                   flags.head,
+                                   flags.file.value_or(""),
+                                   flags.speculation.fields.model,
+                                   flags.speculation.fields.head};
+  for (const auto* more : {&flags.drafts, &flags.prompt_files, &flags.words}) {
+    read.insert(read.end(), more->begin(), more->end());
+  }
+  for (const std::string& to :
+       {flags.out_file, flags.report_file, flags.json_file, flags.svg_file}) {
+    for (const std::string& from : read) {
+      std::error_code missing;
+      if (std::filesystem::equivalent(to, from, missing) && std::filesystem::is_regular_file(to)) {
+        return Error{
+            ErrorCode::kInvalidArgument,
+            fmt::format("{} is to be written, but it is read as {}: name another file", to, from)};
+      }
+    }
+  }
+  return Ok{};
+}
+
 int RunSubcommand(Subcommand subcommand, std::span<const std::string> arguments, Context& context) {
   const auto fail = [&](const Error& error) {
     context.console.err << OneLine(fmt::format("hunch {}: {}", SubcommandName(subcommand),
@@ -74,6 +103,7 @@ int RunSubcommand(Subcommand subcommand, std::span<const std::string> arguments,
     context.console.out << SubcommandHelp(subcommand);
     return kExitOk;
   }
+  if (const Status apart = CheckOutputs(*flags); !apart.ok()) return fail(apart.error());
   if (flags->heads.empty()) flags->heads = context.heads;
   if (!flags->profile.empty()) {
     if (const Status used = UseProfile(*flags, context); !used.ok()) return fail(used.error());

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "apps/learn_round.h"
 #include "apps/process.h"
 #include "base/idle_priority.h"
 #include "base/one_line.h"
@@ -48,6 +50,9 @@ int Main(std::vector<std::string> arguments) {
       context.serve_quietly = [] {
         BecomeIdle();
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        // It may have ended while this program was being loaded.
+        const char* const server = std::getenv(kRoundParent);
+        if (server != nullptr && std::to_string(getppid()) != server) std::_Exit(kExitFailure);
       };
     });
   } catch (const std::exception& error) {  // of PyTorch

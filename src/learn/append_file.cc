@@ -16,7 +16,7 @@ Error AppendFile::Failed(std::string_view what) const {
 }
 
 Result<AppendFile> AppendFile::Open(const std::string& path, std::string_view what) {
-  AppendFile file(path, open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
+  AppendFile file(path, open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
   if (file.fd_ < 0) return file.Failed("write");
   struct stat status = {};
   if (fstat(file.fd_, &status) != 0) return file.Failed("read");

@@ -45,6 +45,10 @@ TEST_F(LearnRoundTest, ItsWordsAreInTheLog) {
   EXPECT_EQ(ReadFile(Log()), "three\n");
 }
 
+TEST_F(LearnRoundTest, KnowsWhoStartedIt) {
+  EXPECT_TRUE(Await(*Run("test $HUNCH_ROUND_PARENT = $PPID")));
+}
+
 TEST_F(LearnRoundTest, HoldsNothingOpenThatIsTheServers) {
   const int held = dup(STDERR_FILENO);
   ASSERT_GE(held, 3);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <new>
 
 #include "apps/commands.h"
@@ -79,6 +80,24 @@ TEST(Program, ExitCodesFollowTheKindOfError) {
     ExpectOneLine(app, {"demo", "--model", "m"}, c.exit, "hunch demo: m: no such thing");
     app.inspect_report = *app.load_error;
     ExpectOneLine(app, {"inspect", "m"}, c.exit, "hunch inspect: m: no such thing");
+  }
+}
+
+TEST(Program, WritesNothingOverWhatItReads) {
+  const TempDir dir;
+  const std::string model = dir.Path("m.gguf"), link = dir.Path("link.gguf");
+  dir.Write("m.gguf", "a model");
+  std::filesystem::create_symlink(model, link);
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"train", "--model", model, "-o", model},
+           {"train", "--model", model, "-o", link},
+           {"convert-head", model, "--model", "other.gguf", "-o", model},
+           {"vocab", "count", "--model", "other.gguf", model, "-o", link},
+           {"bench", "rows", "--model", model, "--json", model}}) {
+    AppHarness app;
+    EXPECT_EQ(app.Run(arguments), kExitUsage) << arguments[0];
+    EXPECT_THAT(app.err(), HasSubstr("is to be written, but it is read as")) << arguments[0];
+    EXPECT_EQ(ReadFile(model), "a model");
   }
 }
 
