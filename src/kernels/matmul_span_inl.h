@@ -1,8 +1,7 @@
-// Many rows of activations on one or two groups of quantised weights: each span of 256 weights
-// along K is unpacked once, into L1, and met by all tiles of rows, whose sums wait in memory from
-// span to span. Unpacking is 30 of a tile's 174 vector instructions per 32 weights of Q4_K, so with
-// three tiles or more it is worth the stores (decisions/006). The fold is the same, so are the
-// bits.
+// Many rows of activations on one or two groups of weights in super-blocks of 256: each of them is
+// unpacked once, into L1, and met by all tiles of rows, whose sums wait in memory from one to the
+// next. Unpacking is 30 of a tile's 174 vector instructions per 32 weights of Q4_K, so with three
+// tiles or more it is worth the stores (decisions/006). The fold is the same, so are the bits.
 #ifndef HUNCH_KERNELS_MATMUL_SPAN_INL_H_
 #define HUNCH_KERNELS_MATMUL_SPAN_INL_H_
 
@@ -31,7 +30,6 @@ struct AheadLines {
 
 // A few rows of activations at one span.
 struct SpanTile {
-  int blocks;  // of the span, 1..8
   int64_t k;
   const int8_t* q;
   const float* scale;
@@ -76,31 +74,24 @@ HUNCH_INLINE void UnpackBlock(const PackedCodes<S, type>& codes,
   if constexpr (quad < 7) UnpackBlock<S, type, vectors, quad + 1>(codes, to);
 }
 
-// Unpacks `blocks` blocks from `at` bytes into the groups of `t`.
+// Unpacks the super-blocks `at` bytes into the groups of `t`.
 template <typename S, TensorType type, int vectors>
-void UnpackSpan(const Tile& t, int64_t at, int blocks, UnpackedSpan<S, vectors>& to) {
+void UnpackSpan(const Tile& t, int64_t at, UnpackedSpan<S, vectors>& to) {
   constexpr PackLayout kLayout = PackLayoutOf(type);
-  constexpr bool kSuper = kLayout.chunk_weights == 256;
+  constexpr bool kHalves = kLayout.scales != ScaleKind::kSuper32Min;
+  const std::byte* chunk = t.group + at;
   typename S::F d[vectors], m[vectors], scale[vectors], min[vectors];
-  for (int b = 0; b < blocks; ++b) {
-    const std::byte* chunk = t.group + at + (kSuper ? 0 : kLayout.chunk_bytes * b);
-    if (!kSuper || b == 0) LoadScales<S, type>(t, chunk, d, m);
-    const int block = kSuper ? b : 0;  // within the chunk
-    UnpackBlock<S, type, vectors>({t, chunk + kLayout.codes_at + 64 * kLayout.code_bits * block},
+  LoadScales<S, type>(t, chunk, d, m);
+  for (int b = 0; b < 8; ++b) {
+    UnpackBlock<S, type, vectors>({t, chunk + kLayout.codes_at + 64 * kLayout.code_bits * b},
                                   to.codes[b]);
-    if constexpr (!kSuper) {
-      StoreFloats<S>(to.scale[b], d);
-      StoreFloats<S>(to.min[b], m);
-    } else {
-      constexpr bool kHalves = kLayout.scales != ScaleKind::kSuper32Min;
-      SuperScales<S, type, 0>(t, chunk, b, d, m, scale, min);
-      StoreFloats<S>(to.scale[kHalves ? 2 * b : b], scale);
-      StoreFloats<S>(to.min[kHalves ? 2 * b : b], min);
-      if constexpr (kHalves) {
-        SuperScales<S, type, 1>(t, chunk, b, d, m, scale, min);
-        StoreFloats<S>(to.scale[2 * b + 1], scale);
-        StoreFloats<S>(to.min[2 * b + 1], min);
-      }
+    SuperScales<S, type, 0>(t, chunk, b, d, m, scale, min);
+    StoreFloats<S>(to.scale[kHalves ? 2 * b : b], scale);
+    StoreFloats<S>(to.min[kHalves ? 2 * b : b], min);
+    if constexpr (kHalves) {
+      SuperScales<S, type, 1>(t, chunk, b, d, m, scale, min);
+      StoreFloats<S>(to.scale[2 * b + 1], scale);
+      StoreFloats<S>(to.min[2 * b + 1], min);
     }
   }
 }
@@ -112,7 +103,7 @@ HUNCH_INLINE void FoldUnpacked(const UnpackedSpan<S, vectors>& w, const BlockRow
   constexpr ScaleKind kKind = PackLayoutOf(type).scales;
   const UnpackedCodes<S, vectors> codes = {w.codes[b]};
   typename S::F d[vectors], m[vectors];
-  if constexpr (kKind == ScaleKind::kSuper16 || kKind == ScaleKind::kSuper16Min) {
+  if constexpr (kKind != ScaleKind::kSuper32Min) {
     LoadFloats<S>(w.scale[2 * b], d);
     LoadFloats<S>(w.min[2 * b], m);
     Fold16<S, type, 0>(codes, x, b, d, m, acc);
@@ -134,9 +125,9 @@ void FoldSpanTile(const UnpackedSpan<S, vectors>& w, const SpanTile& t) {
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) LoadFloats<S>(t.sums + kOutputs * r, acc[r]);
   SpanSums<rows> sums;
-  PrepareTile<S, type>(t.sum, t.scale, t.k, t.blocks, sums);
+  PrepareTile<S, type>(t.sum, t.scale, t.k, 8, sums);
   BlockRows<rows> x = {t.q, t.scale, t.k, &sums};
-  for (int b = 0; b < t.blocks; ++b) {
+  for (int b = 0; b < 8; ++b) {
     for (int line = t.ahead.lines * b / 8; line < t.ahead.lines * (b + 1) / 8; ++line) {
 #pragma GCC unroll 2
       for (int g = 0; g < kGroups; ++g) {
@@ -183,31 +174,26 @@ HUNCH_INLINE AheadLines ShareAhead(const std::byte* from, int64_t bytes, int64_t
 template <typename S, TensorType type, int vectors>
 void MultiplySpans(const Tile& t, int64_t rows, int64_t tiles, bool last) {
   static constexpr SpanTiles<S, type, vectors> kTiles;
-  constexpr PackLayout kLayout = PackLayoutOf(type);
+  constexpr int64_t kSpanBytes = PackLayoutOf(type).chunk_bytes;
   constexpr int kOutputs = UnpackedSpan<S, vectors>::kOutputs;
-  constexpr int64_t kSpanBytes = kLayout.chunk_bytes * (kSpan / kLayout.chunk_weights);
   UnpackedSpan<S, vectors> weights;
   alignas(64) float acc[kMostSpanRows * kOutputs];
   for (int64_t i = 0; i < rows * kOutputs; ++i) acc[i] = 0;
 
   int64_t at = 0;
   for (int64_t k = 0; k < t.k; k += kSpan, at += kSpanBytes) {
-    const int blocks = t.k - k < kSpan ? static_cast<int>((t.k - k) / 32) : 8;
-    UnpackSpan<S, type>(t, at, blocks, weights);
-    // The next span, which may be the first of the next groups.
-    const bool cross = at + kSpanBytes >= t.group_bytes;
-    const int64_t next = cross ? vectors / S::kParts * t.group_bytes : at + kSpanBytes;
-    const int64_t left = cross ? t.group_bytes : t.group_bytes - next;
-    const int64_t bytes = cross && last ? 0 : left < kSpanBytes ? left : kSpanBytes;
+    UnpackSpan<S, type>(t, at, weights);
     // The last sums go to where they belong at once: after all tiles the stores would wait for each
     // other (5 % of a prompt).
     const bool whole = k + kSpan >= t.k;
+    // What comes next may be the first of the next groups.
+    const int64_t next = whole ? vectors / S::kParts * t.group_bytes : at + kSpanBytes;
+    const int64_t bytes = whole && last ? 0 : kSpanBytes;
     for (int64_t i = 0; i < tiles; ++i) {
       const int64_t first = rows * i / tiles;
       const int64_t end = rows * (i + 1) / tiles;
       kTiles.tile[end - first - 1](
-          weights, {.blocks = blocks,
-                    .k = t.k,
+          weights, {.k = t.k,
                     .q = t.q + first * t.k + k,
                     .scale = t.scale + (first * t.k + k) / 32,
                     .sum = t.sum + (first * t.k + k) / 16,
