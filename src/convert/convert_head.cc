@@ -6,8 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "quant/quantize.h"
-
 namespace hunch {
 namespace {
 
@@ -76,9 +74,7 @@ Result<GgufWriter> ConvertHead(const PublishedHead& head, std::string_view name,
                       "again",
                       name, tensor.name)};
     }
-    TensorType own = tensor.rows == 0 ? TensorType::kF32 : type;
-    if (tensor.columns % GetTypeTraits(own).block_elements != 0) own = TensorType::kF16;
-    writer.AddTensor(tensor.name, own, tensor.shape(), Encode(values, own));
+    AddHeadTensor(tensor, values, type, writer);
   }
   return writer;
 }

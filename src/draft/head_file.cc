@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "quant/quantize.h"
 
 namespace hunch {
 namespace {
@@ -283,6 +284,13 @@ Status CheckHeadTarget(const HeadConfig& config, std::string_view head_name,
                   fmt::format("{:016x}", target.vocabulary.fingerprint));
   }
   return Ok{};
+}
+
+void AddHeadTensor(const HeadTensor& tensor, std::span<const float> values, TensorType type,
+                   GgufWriter& writer) {
+  TensorType own = tensor.rows == 0 ? TensorType::kF32 : type;
+  if (tensor.columns % GetTypeTraits(own).block_elements != 0) own = TensorType::kF16;
+  writer.AddTensor(tensor.name, own, tensor.shape(), Encode(values, own));
 }
 
 }  // namespace hunch

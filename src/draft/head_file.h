@@ -7,12 +7,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "draft/table_file.h"
+#include "quant/types.h"
 #include "seq/types.h"
 #include "weights/gguf.h"
 
@@ -130,9 +132,12 @@ std::vector<HeadTensor> HeadTensors(const HeadConfig& config);
 // Whether a file says that it is a head.
 bool IsHead(const GgufFile& file);
 
-// To write a head: this, then AddTensor for each of HeadTensors(config), then WriteFile. CHECKs
+// To write a head: this, then AddHeadTensor for each of HeadTensors(config), then WriteFile. CHECKs
 // what ReadHeadConfig would refuse.
 void SetHeadConfig(const HeadConfig& config, GgufWriter& writer);
+// Matrices become `type` (kHeadTypes), or F16 where its blocks do not divide their columns.
+void AddHeadTensor(const HeadTensor& tensor, std::span<const float> values, TensorType type,
+                   GgufWriter& writer);
 
 // Fails with kBadFile or kUnsupported, naming the file and what is wrong, unless every key is sound
 // and every tensor there, of the right shape, and known.

@@ -152,7 +152,7 @@ Status DraftStudent::Export(const std::string& path, const HeadState& state,
   writer.Set(config_.architecture + ".block_count", static_cast<uint64_t>(config_.layers));
   writer.Set(std::string(kFileType), FileTypeOf(type));
   for (const WeightState& weight : state.weights) {
-    AddWeight(writer, weight.tensor, weight.value, type);
+    AddHeadTensor(weight.tensor, weight.value, type, writer);
   }
   if (const GgufTensor* const factors = source_->FindTensor(kRopeFactors)) {
     writer.AddTensorView(factors->name, factors->type, factors->shape, factors->data);

@@ -5,16 +5,8 @@
 
 #include "base/check.h"
 #include "quant/quant.h"
-#include "quant/quantize.h"
 
 namespace hunch {
-
-void AddWeight(GgufWriter& writer, const HeadTensor& tensor, std::span<const float> values,
-               TensorType type) {
-  TensorType own = tensor.rows == 0 ? TensorType::kF32 : type;
-  if (tensor.columns % GetTypeTraits(own).block_elements != 0) own = TensorType::kF16;
-  writer.AddTensor(tensor.name, own, tensor.shape(), Encode(values, own));
-}
 
 Status ExportHead(const std::string& path, const HeadConfig& config, const HeadState& state,
                   std::span<const float> tap_inverse, TensorType type) {
@@ -27,7 +19,7 @@ Status ExportHead(const std::string& path, const HeadConfig& config, const HeadS
       HUNCH_CHECK_EQ(tap_inverse.size(), static_cast<size_t>(tensor.columns));
       for (size_t i = 0; i < values.size(); ++i) values[i] *= tap_inverse[i % tap_inverse.size()];
     }
-    AddWeight(writer, tensor, values, type);
+    AddHeadTensor(tensor, values, type, writer);
   }
   return writer.WriteFile(path);
 }

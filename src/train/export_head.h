@@ -13,11 +13,6 @@
 
 namespace hunch {
 
-// Adds a tensor: matrices become `type` (kHeadTypes), or F16 where its blocks do not divide their
-// columns.
-void AddWeight(GgufWriter& writer, const HeadTensor& tensor, std::span<const float> values,
-               TensorType type);
-
 // tap_inverse[columns of fc.weight]: what training multiplied its inputs with; empty: nothing.
 Status ExportHead(const std::string& path, const HeadConfig& config, const HeadState& state,
                   std::span<const float> tap_inverse, TensorType type);

@@ -10,6 +10,7 @@
 #include "support/files.h"
 #include "support/model_runner.h"
 #include "train/features.h"
+#include "train/head_start.h"
 #include "train/head_trainer.h"
 #include "train/target_rows.h"
 #include "train/token_data.h"
@@ -64,14 +65,7 @@ class TinyTraining {
   }
 
   HeadStart Start(const HeadConfig& config) const {
-    HeadStart start = {.config = config, .seed = 3};
-    const int hidden = target_.config().hidden;
-    start.output.resize(config.tokens.size() * hidden);
-    for (size_t row = 0; row < config.tokens.size(); ++row) {
-      target_.Output(config.tokens[row], start.output.data() + row * hidden);
-    }
-    start.output_norm = target_.OutputNorm();
-    return start;
+    return StartOf(config, target_, /*seed=*/3, /*threads=*/1);
   }
 
   HeadBatch Batch(int first, int texts, int steps) {
