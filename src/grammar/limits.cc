@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "base/utf8.h"
+#include "grammar/schema_keywords.h"
 
 namespace hunch {
 namespace {
@@ -34,6 +36,12 @@ Status CheckJson(Kind kind, std::string_view text) {
     return Wrong(kind, "must be an object");
   }
   if (kind == Kind::kStructuralTag && !json.is_object()) return Wrong(kind, "must be an object");
+  const std::string passed_over = kind == Kind::kJsonSchema      ? PassedOverKeyword(json)
+                                  : kind == Kind::kStructuralTag ? PassedOverKeywordInTag(json)
+                                                                 : "";
+  if (!passed_over.empty()) {
+    return Wrong(kind, fmt::format("has \"{}\", which answers cannot be held to", passed_over));
+  }
   if (kind != Kind::kChoice) return Ok{};
   const auto is_text = [](const nlohmann::json& choice) { return choice.is_string(); };
   if (!json.is_array() || json.empty() || !std::all_of(json.begin(), json.end(), is_text)) {

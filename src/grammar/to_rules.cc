@@ -11,8 +11,13 @@
 #include "grammar/limits.h"
 
 // Where the library's messages go, which its own logging header declares and its users are to
-// define: an error becomes an exception; what it only wants to say of somebody's grammar is not
-// this program's to print. In this file because every program that calls the library links it.
+// define: an error becomes an exception, and so does what it says it ignores; the rest of what it
+// wants to say of somebody's grammar is not this program's to print. In this file because every
+// program that calls the library links it.
+namespace {
+thread_local std::string ignored;  // NOLINT: the library has no other way out; "": nothing
+}  // namespace
+
 namespace xgrammar {
 
 [[noreturn]] void LogFatalImpl(const std::string& file, int line, const std::string& message);
@@ -23,7 +28,9 @@ void LogFatalImpl(const std::string& /*file*/, int /*line*/, const std::string& 
 }
 
 void LogMessageImpl(const std::string& /*file*/, int /*line*/, int /*level*/,
-                    const std::string& /*message*/) {}
+                    const std::string& message) {
+  if (ignored.empty() && message.find("ignor") != std::string::npos) ignored = message;
+}
 
 }  // namespace xgrammar
 
@@ -68,9 +75,7 @@ xgrammar::Grammar FromTag(const std::string& tag) {
       std::visit([](const auto& kind) { return std::string(kind.what()); }, error));
 }
 
-}  // namespace
-
-xgrammar::Grammar ToRules(const StructuredOutput& wanted) {
+xgrammar::Grammar RulesOf(const StructuredOutput& wanted) {
   switch (wanted.kind) {
     case Kind::kJsonObject:
       return FromSchema(R"({"type": "object", "additionalProperties": true})");
@@ -86,6 +91,15 @@ xgrammar::Grammar ToRules(const StructuredOutput& wanted) {
       return FromTag(wanted.text);
   }
   throw std::logic_error("unknown kind");
+}
+
+}  // namespace
+
+xgrammar::Grammar ToRules(const StructuredOutput& wanted) {
+  ignored.clear();
+  xgrammar::Grammar rules = RulesOf(wanted);
+  if (!ignored.empty()) throw std::runtime_error(ignored);
+  return rules;
 }
 
 std::string ReasonIn(const std::string& message) {

@@ -95,6 +95,14 @@ Error NotAHead(const std::string& path) {
                   path)};
 }
 
+Status CheckIsModel(const GgufFile& file) {
+  if (!IsHead(file)) return Ok{};
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("{} is a head, which guesses for a model: give that one as the model, "
+                           "and this as its \"head\"",
+                           file.name())};
+}
+
 HeadTarget HeadTargetOf(const ModelConfig& config, const Tokenizer& tokenizer) {
   return {.architecture = config.architecture,
           .vocabulary = VocabularyIdOf(tokenizer),

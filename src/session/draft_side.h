@@ -30,6 +30,8 @@ DrafterKind MethodOfFile(const std::string& path);
 
 // Of a file that was to be one.
 Error NotAHead(const std::string& path);
+// The other way round: an error if what is to be the model is a head.
+Status CheckIsModel(const GgufFile& file);
 
 class DraftSide {
  public:

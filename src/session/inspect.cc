@@ -49,6 +49,7 @@ void ReportShape(Opened& opened) {
 }
 
 Status ReadModel(Opened& opened) {
+  HUNCH_RETURN_IF_ERROR(CheckIsModel(*opened.file));
   HUNCH_ASSIGN_OR_RETURN(opened.planned.config, ReadModelConfig(*opened.file));
   HUNCH_RETURN_IF_ERROR(CheckWeights(*opened.file, opened.planned.config));
   HUNCH_ASSIGN_OR_RETURN(opened.tokenizer, Tokenizer::Create(*opened.file));

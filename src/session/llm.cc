@@ -111,6 +111,7 @@ Status LoadedLlm::Init(const LlmOptions& options) {
   HUNCH_ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, GgufFile::Open(options.model));
   file_ = std::move(file);
   PlannedModel target = {file_.get(), {}};
+  HUNCH_RETURN_IF_ERROR(CheckIsModel(*file_));
   HUNCH_ASSIGN_OR_RETURN(target.config, ReadModelConfig(*file_));
   HUNCH_ASSIGN_OR_RETURN(tokenizer_, Tokenizer::Create(*file_));
   if (tokenizer_->vocab_size() > target.config.vocab) {

@@ -2,6 +2,7 @@
 // and that a hostile one costs a bounded time.
 #include "grammar/grammars.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -179,6 +180,30 @@ TEST_F(GrammarsTest, SaysWhatIsWrong) {
   EXPECT_THAT(Refusal(Kind::kChoice, "[1]"), HasSubstr("at least one string"));
   EXPECT_THAT(Refusal(Kind::kStructuralTag, R"({"format": 1})"), HasSubstr("the structural tag"));
   EXPECT_THAT(Refusal(Kind::kRegex, ""), HasSubstr("is empty"));
+}
+
+// An answer that only looks as if it kept to a schema is worse than an error.
+TEST_F(GrammarsTest, RefusesWhatAnswersWouldNotBeHeldTo) {
+  const auto schema = [&](std::string_view inner) {
+    return Refusal(Kind::kJsonSchema, R"({"type": "object", "properties": {"a": )" +
+                                          std::string(inner) + "}}");
+  };
+  for (const char* word : {"not", "if", "dependentSchemas", "contains"}) {
+    EXPECT_THAT(schema(fmt::format(R"({{"{}": {{"type": "null"}}}})", word)),
+                HasSubstr(fmt::format("has \"{}\", which answers cannot be held to", word)));
+  }
+  EXPECT_THAT(schema(R"({"type": "array", "uniqueItems": true})"), HasSubstr("uniqueItems"));
+  EXPECT_THAT(schema(R"({"anyOf": [{"type": "null"}, {"items": {"not": {}}}]})"), HasSubstr("not"));
+  EXPECT_THAT(schema(R"({"type": "number", "multipleOf": 0.5})"), HasSubstr("multipleOf"));
+  EXPECT_THAT(schema(R"({"type": "string", "pattern": "^(?=a)b$"})"), HasSubstr("ssertion"));
+  EXPECT_THAT(Refusal(Kind::kRegex, "(?!a)b"), HasSubstr("ssertion"));
+  const std::string tag = R"({"type": "structural_tag", "format": {"type": "tag", "begin": "<",
+    "content": {"type": "json_schema", "json_schema": {"properties": {"a": {"not": {}}}}},
+    "end": ">"}})";
+  EXPECT_THAT(Refusal(Kind::kStructuralTag, tag), HasSubstr("has \"not\""));
+  const std::string names = R"({"type": "object", "properties": {"not": {"type": "null"}, "if":
+    {"enum": [{"contains": 1}]}, "b": {"type": "array", "uniqueItems": false}}})";
+  EXPECT_TRUE(grammars_.Compile({Kind::kJsonSchema, names}).ok());
 }
 
 TEST_F(GrammarsTest, WhatIsKeptIsTheSameGrammar) {

@@ -120,6 +120,9 @@ TEST_F(HeadInLlm, InspectTellsWhatItIsAndWhetherItFits) {
   EXPECT_GT(both->memory.draft_kv, 0u);
   const auto no_head = Inspect({.model = TinyModelPath("llama"), .head = TinyModelPath("llama")});
   EXPECT_THAT(no_head.error().message, HasSubstr("is a model, not a head"));
+  EXPECT_THAT(Inspect({.model = head}).error().message, HasSubstr("is a head, which guesses for"));
+  const auto head_alone = Llm::Load({.model = head, .threads = 1});
+  EXPECT_THAT(head_alone.error().message, HasSubstr("is a head, which guesses for"));
 }
 
 TEST_F(HeadInLlm, AMethodForAnotherKindOfFileIsRefused) {
