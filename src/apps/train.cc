@@ -46,6 +46,8 @@ class Training {
 
   Result<int> Run() {
     HUNCH_RETURN_IF_ERROR(Open());
+    // Once without texts: what is wrong with the flags is not to be said after an hour of answers.
+    HUNCH_RETURN_IF_ERROR(PlanOn(TrainSet()));
     HUNCH_ASSIGN_OR_RETURN(bool goes_on, MakeAllTexts());
     if (!goes_on) return Interrupted();
     HUNCH_RETURN_IF_ERROR(Plan());
@@ -140,6 +142,12 @@ class Training {
     return all;
   }
 
+  Status PlanOn(const TrainSet& set) {
+    HUNCH_ASSIGN_OR_RETURN(planned_, PlanStudent({flags_, context_, *target_, *tokenizer_,
+                                                  vocabulary_, set, threads_}));
+    return Ok{};
+  }
+
   // What is learned, by whom, and whether there is memory for it.
   Status Plan() {
     set_ = MakeTrainSet(*data_, texts_.requests, std::max(flags_.train.options.steps, kJudgedSteps),
@@ -150,8 +158,7 @@ class Training {
                                "too few; raise --requests",
                                set_.learned.size(), texts_.requests, set_.held_out.size())};
     }
-    HUNCH_ASSIGN_OR_RETURN(planned_, PlanStudent({flags_, context_, *target_, *tokenizer_,
-                                                  vocabulary_, set_, threads_}));
+    HUNCH_RETURN_IF_ERROR(PlanOn(set_));
     taps_ = planned_.student->Taps();
     HUNCH_RETURN_IF_ERROR(CheckTrainingFits(planned_.memory, AvailableMemoryBytes()));
     Say("{} answers of {} tokens to learn from, {} held out; training needs about {:.0f} MB",

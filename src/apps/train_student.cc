@@ -34,6 +34,20 @@ Result<HeadConfig> NewConfig(const StudentSource& source, int steps) {
                   source.target, source.vocabulary);
 }
 
+// Flags of another kind would change nothing, and nobody would say so.
+Status CheckKind(const TrainFlags& train) {
+  const bool eagle3 = train.kind == HeadKind::kEagle3;
+  const auto refuse = [](std::string_view flag, std::string_view whose) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{} is of {}", flag, whose)};
+  };
+  if (train.kind && !train.layers.empty()) return refuse("--layers", "--kind draft");
+  if (!eagle3 && !train.taps.empty()) return refuse("--taps", "--kind eagle3");
+  if (train.kind && !train.from.empty() && !train.taps.empty()) {
+    return refuse("--taps", "a new head: one to go on from (--from) keeps its own");
+  }
+  return Ok{};
+}
+
 Result<PlannedStudent> PlanHead(const StudentSource& source) {
   PlannedStudent planned;
   planned.options = source.flags.train.options;
@@ -96,6 +110,7 @@ Result<PlannedStudent> PlanDraft(const StudentSource& source) {
 }  // namespace
 
 Result<PlannedStudent> PlanStudent(const StudentSource& source) {
+  HUNCH_RETURN_IF_ERROR(CheckKind(source.flags.train));
   return source.flags.train.kind ? PlanHead(source) : PlanDraft(source);
 }
 

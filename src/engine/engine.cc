@@ -12,6 +12,11 @@
 namespace hunch {
 namespace {
 
+// What passes with prompts take by the row is learned from those that have about as many rows as the
+// curve measured at load, or more, each with this weight.
+constexpr int kPromptRows = 32;
+constexpr double kPromptRate = 0.25;
+
 bool Contains(const std::vector<TokenId>& list, TokenId token) {
   return std::find(list.begin(), list.end(), token) != list.end();
 }
@@ -79,7 +84,8 @@ Engine::Engine(Target& target, EngineOptions options)
       limits_{std::min(target.limits().max_rows, options_.max_num_batched_tokens),
               target.limits().max_logit_rows},
       pool_(options_.kv_blocks, options_.share_prefixes),
-      budget_(CostCurve(options_.pass_times)) {
+      budget_(CostCurve(options_.pass_times)),
+      prompt_row_seconds_(budget_.PassSeconds(kPromptRows) / kPromptRows) {
   // Otherwise a lone sequence could be preempted for ever.
   HUNCH_CHECK_GE(pool_.capacity() * kSlotsPerBlock, options_.max_model_len);
   HUNCH_CHECK_GT(limits_.max_rows, 0);
@@ -199,6 +205,7 @@ bool Engine::Step() {
          .logits_from = sequence->logits_from()});
   }
   if (running_.empty()) return false;
+  limits_.max_prompt_rows = PromptRowsBesideDecoding(prompt_row_seconds_);
   PlanStep(snapshots_, limits_, plan_);
   HUNCH_CHECK(!plan_.empty());
   const Stopwatch step;
@@ -222,7 +229,11 @@ bool Engine::Step() {
   const bool decoding = std::all_of(taking_part_.begin(), taking_part_.end(), [](const Work* work) {
     return work->share.logits && work->share.rows == 1;
   });
-  if (decoding) budget_.ObservePass(rows_, seconds);
+  if (decoding) {
+    budget_.ObservePass(rows_, seconds);
+  } else if (rows_ >= kPromptRows) {
+    prompt_row_seconds_ += kPromptRate * (seconds / rows_ - prompt_row_seconds_);
+  }
   step_tokens_ = 0;
   for (Work* work : taking_part_) {
     const size_t rows = work->rows.tokens.size() - work->rows.logits_from;

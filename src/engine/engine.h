@@ -161,6 +161,7 @@ class Engine {
   StepLimits limits_;
   BlockPool pool_;
   Budget budget_;
+  double prompt_row_seconds_;  // of a pass with prompts, by the row
   RequestId next_id_ = 1;
   std::vector<std::unique_ptr<Active>> active_;  // in order of arrival
 

@@ -5,6 +5,11 @@
 namespace hunch {
 namespace {
 
+constexpr double kPromptSeconds = 0.25;
+// Of 1.5 billion weights at 4 bit the reading is then a tenth of a pass (Zen 3) to a third (VNNI).
+constexpr int kFewestPromptRows = 32;
+constexpr int kPromptRowsStep = 8;  // rows that a kernel takes at once
+
 bool IsDecoding(const SequenceSnapshot& sequence) { return sequence.tokens - sequence.in_kv == 1; }
 
 // How deep its guesses may go. The target adds one token of its own to whatever is accepted.
@@ -54,22 +59,29 @@ FairShare ShareRows(std::span<const SequenceSnapshot> sequences, int free) {
   }
 }
 
-// What is kept for prompts of the rows that the decoding sequences' own leave free, and the logits
-// rows that all of those could want.
-StepLimits KeptForPrompts(std::span<const SequenceSnapshot> sequences, int free_rows) {
+// What is kept for prompts, at most `most`, of the rows that the decoding sequences' own leave free,
+// and the logits rows that all of those could want.
+StepLimits KeptForPrompts(std::span<const SequenceSnapshot> sequences, int free_rows, int most) {
   StepLimits kept = {0, 0};
-  int left = free_rows;
+  const int available = std::min(free_rows, most);
+  int left = available;
   for (const SequenceSnapshot& sequence : sequences) {
     if (IsDecoding(sequence) || left <= 0) continue;
     const int rows = std::min(UnreadRows(sequence), left);
     left -= rows;
     kept.max_logit_rows += LogitRows(sequence, rows);
   }
-  kept.max_rows = std::min(free_rows - left, (free_rows + 1) / 2);
+  kept.max_rows = std::min(available - left, (free_rows + 1) / 2);
   return kept;
 }
 
 }  // namespace
+
+int PromptRowsBesideDecoding(double seconds_a_row) {
+  const double rows = kPromptSeconds / std::max(seconds_a_row, 1e-9);
+  if (rows >= std::numeric_limits<int>::max()) return std::numeric_limits<int>::max();
+  return std::max(static_cast<int>(rows) / kPromptRowsStep * kPromptRowsStep, kFewestPromptRows);
+}
 
 int MostRunning(const StepLimits& limits) {
   return std::min(limits.max_rows, limits.max_logit_rows);
@@ -98,7 +110,9 @@ void PlanStep(std::span<const SequenceSnapshot> sequences, const StepLimits& lim
   const int count = static_cast<int>(sequences.size());
   const int decoding =
       static_cast<int>(std::count_if(sequences.begin(), sequences.end(), IsDecoding));
-  const StepLimits kept = KeptForPrompts(sequences, std::max(rows_left - decoding, 0));
+  int prompts_left = decoding > 0 ? limits.max_prompt_rows : limits.max_rows;
+  const StepLimits kept =
+      KeptForPrompts(sequences, std::max(rows_left - decoding, 0), prompts_left);
   FairShare share = ShareRows(
       sequences, std::min(rows_left - kept.max_rows, logits_left - kept.max_logit_rows) - decoding);
   for (int i = 0; i < count && rows_left > 0 && logits_left > 0; ++i) {
@@ -107,12 +121,13 @@ void PlanStep(std::span<const SequenceSnapshot> sequences, const StepLimits& lim
     const bool one_more = wanted > share.most && share.extra-- > 0;
     add(i, 1, std::min(wanted, share.most) + one_more, std::max(MostDepth(sequences[i]), 0));
   }
-  for (int i = 0; i < count && rows_left > 0; ++i) {
+  for (int i = 0; i < count && rows_left > 0 && prompts_left > 0; ++i) {
     if (IsDecoding(sequences[i])) continue;
     const int without_logits = FirstWithLogits(sequences[i]) - sequences[i].in_kv;
     const int wanted = UnreadRows(sequences[i]);
-    const int rows = std::min({wanted, rows_left, without_logits + logits_left});
+    const int rows = std::min({wanted, rows_left, prompts_left, without_logits + logits_left});
     if (rows > 0) add(i, rows, 0, 0);
+    prompts_left -= rows;
     if (rows < wanted) break;
   }
 }

@@ -27,7 +27,14 @@ struct SequenceSnapshot {
 struct StepLimits {
   int max_rows;
   int max_logit_rows;
+  // Of prompts, in a pass that somebody decodes in; >= 1.
+  int max_prompt_rows = std::numeric_limits<int>::max();
 };
+
+// StepLimits::max_prompt_rows: as many as take a quarter of a second, which is how long whoever
+// decodes may wait for a token; but not so few that reading the weights for them is a good part of
+// the pass.
+int PromptRowsBesideDecoding(double seconds_a_row);
 
 // How many sequences may run so that each can have its own row in every pass.
 int MostRunning(const StepLimits& limits);
@@ -52,7 +59,7 @@ struct StepShare {
 };
 
 // Every decoding sequence has its row, so that a long prompt stalls none: a token takes it one
-// pass, and no pass has more than max_rows rows. Half of what is then free, and at least a row,
+// pass, and no pass has more than max_rows rows, max_prompt_rows of them of prompts. Half of what is then free, and at least a row,
 // belongs to prompts, so that neither decoders nor their guesses stall one. Prompts are read in
 // order of arrival, the next once the one before is read whole: nobody is overtaken, and a prompt
 // that waits can still take over what the ones before it put into the prefix cache.

@@ -33,7 +33,7 @@ struct TorchTrainer::Step {
   std::string output;  // the matrix's name
   double weight;       // of its loss in that of the batch
   at::Tensor input;    // [answers][hidden], what the matrix reads
-  at::Tensor slopes;   // [answers][tokens], of the loss by each score
+  at::Tensor slopes;   // [answers][tokens], of the loss by each score, before the weight
 };
 
 TorchTrainer::TorchTrainer(const HeadStart& start)
@@ -72,7 +72,9 @@ at::Tensor TorchTrainer::Best(const at::Tensor& input, const std::string& output
   return at::cat(best);
 }
 
-// The cross entropy to the target's probabilities p of a softmax q has the slope q - p.
+// The cross entropy of a softmax q of scores x to the target's probabilities p is log(sum exp(x)) -
+// p x, and its slope q - p. The logarithm is that of the likeliest token's exp(x) / q, so that each
+// score is raised to a power once.
 double TorchTrainer::ScoreSlice(const HeadBatch& batch, int64_t first, int64_t count,
                                 std::vector<Step>& steps) {
   const c10::NoGradGuard no_grad;
@@ -82,10 +84,12 @@ double TorchTrainer::ScoreSlice(const HeadBatch& batch, int64_t first, int64_t c
       at::softmax(at::linear(finals.narrow(0, first, count), target_output_), 1);
   double loss = 0;
   for (Step& step : steps) {
-    const at::Tensor logs =
-        at::log_softmax(Scores(step.input.narrow(0, first, count), step.output), 1);
-    loss -= step.weight * (wanted * logs).sum().item<double>();
-    step.slopes.narrow(0, first, count).copy_(logs.exp().sub_(wanted).mul_(step.weight));
+    const at::Tensor scores = Scores(step.input.narrow(0, first, count), step.output);
+    at::Tensor shares = at::softmax(scores, 1);
+    const at::Tensor logarithms = scores.amax(1) - shares.amax(1).log_();
+    loss += step.weight * (logarithms.sum(at::kDouble).item<double>() -
+                           at::dot(wanted.view(-1), scores.view(-1)).item<double>());
+    step.slopes.narrow(0, first, count).copy_(shares.sub_(wanted));
   }
   return loss;
 }
@@ -113,10 +117,10 @@ double TorchTrainer::ForwardAndBackward(const HeadBatch& batch) {
   for (const Step& step : steps) {
     if (!step.output.empty()) {
       const at::Tensor input = step.input.detach().to(weights_.type());
-      weights_.AddGradient(step.output, at::mm(step.slopes.t(), input));
+      weights_.AddGradient(step.output, at::mm(step.slopes.t(), input), step.weight);
     }
     const at::Tensor slopes = at::mm(step.slopes, OutputMatrix(step.output)).to(at::kFloat);
-    const at::Tensor own = (step.input * slopes).sum();
+    const at::Tensor own = step.weight * (step.input * slopes).sum();
     rest = rest.defined() ? rest + own : own;
     if (!pass->ImitatesTarget()) continue;
     const at::Tensor distance = step.weight * Distance(batch, step.input);

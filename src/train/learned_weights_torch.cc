@@ -93,11 +93,12 @@ const at::Tensor& LearnedWeights::Cast(std::string_view name) {
   return weight.cast;
 }
 
-void LearnedWeights::AddGradient(std::string_view name, const at::Tensor& gradient) {
+void LearnedWeights::AddGradient(std::string_view name, const at::Tensor& gradient,
+                                 double factor) {
   const Weight& weight = At(name);
   at::Tensor& sum = weight.value.mutable_grad();
   if (!sum.defined()) sum = at::zeros(ShapeOf(weight.tensor));
-  sum.narrow(0, 0, gradient.size(0)).add_(gradient.detach());
+  sum.narrow(0, 0, gradient.size(0)).add_(gradient.detach(), factor);
 }
 
 at::Tensor LearnedWeights::Linear(const at::Tensor& x, std::string_view name) {

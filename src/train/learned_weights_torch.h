@@ -41,8 +41,8 @@ class LearnedWeights {
   const at::Tensor& Get(std::string_view name) const { return At(name).value; }
   // The weight in type(); gradients flow through it, also where it was first asked for without.
   const at::Tensor& Cast(std::string_view name);
-  // Of the first rows of a matrix.
-  void AddGradient(std::string_view name, const at::Tensor& gradient);
+  // Of the first rows of a matrix, times `factor`.
+  void AddGradient(std::string_view name, const at::Tensor& gradient, double factor);
 
   // Nothing is left of the gradients, nor of what Linear keeps of weights that change.
   void ForgetGradients();

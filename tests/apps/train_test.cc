@@ -136,10 +136,15 @@ TEST_F(TrainCommandTest, SaysWhatIsMissing) {
   EXPECT_THAT(app_.err(), HasSubstr("cannot write"));
   EXPECT_EQ(Train(dir_.Path("head.gguf"), {"--taps", "7"}), kExitUsage);
   EXPECT_THAT(app_.err(), HasSubstr("taps 7 are asked for"));
+  EXPECT_EQ(Train(dir_.Path("head.gguf"), {"--layers", "1"}), kExitUsage);
+  EXPECT_THAT(app_.err(), HasSubstr("--layers is of --kind draft"));
+  EXPECT_EQ(Train(dir_.Path("head.gguf"), {"--kind", "draft", "--taps", "1"}), kExitUsage);
+  EXPECT_THAT(app_.err(), HasSubstr("--taps is of --kind eagle3"));
   EXPECT_EQ(Train(dir_.Path("other.gguf"), {"--from", TinyModelPath("llama")}), kExitUsage);
   EXPECT_THAT(app_.err(), HasSubstr("it is no head"));
   EXPECT_EQ(Train(dir_.Path("draft.gguf"), {"--kind", "draft", "--layers", "3"}), kExitUsage);
   EXPECT_THAT(app_.err(), HasSubstr("--layers takes how many"));
+  EXPECT_TRUE(app_.calls.empty()) << "before any answer is made";
   app_.script.answers["user: what is a pear?\n"] = "";
   EXPECT_EQ(Train(dir_.Path("third.gguf")), kExitUsage);
   EXPECT_THAT(app_.err(), HasSubstr("0 of 100 answers can be learned from"));

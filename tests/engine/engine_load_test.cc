@@ -78,6 +78,22 @@ TEST_F(EngineLoadTest, NoPassHasMoreRowsThanAllowedAndALongPromptStallsNobody) {
   EXPECT_EQ(Finish(engine, c).tokens, late);
 }
 
+// By the clock of a machine that needs 10 ms for a row.
+TEST_F(EngineLoadTest, WhoeverDecodesWaitsForAPartOfAPrompt) {
+  FakeKvTarget target(fake_, 64, {.max_rows = 256, .max_logit_rows = 12});
+  EngineOptions options = Options(64, 300);
+  options.pass_times = {{1, 0.1}, {32, 0.32}};
+  Engine engine(target, options);
+  const auto rows_of_first_pass = [&] {
+    engine.Submit(MakeRequest(250, 5)).value();
+    const int64_t rows = target.rows;
+    engine.Step();
+    return target.rows - rows;
+  };
+  EXPECT_EQ(rows_of_first_pass(), 250);
+  EXPECT_EQ(rows_of_first_pass(), 1 + 32) << "the first one decodes";
+}
+
 TEST_F(EngineLoadTest, NoMoreRunThanAPassHasRowsFor) {
   EngineOptions options = Options(64, 300);
   options.max_num_batched_tokens = 2;

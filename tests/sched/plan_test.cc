@@ -82,6 +82,22 @@ TEST(PlanStep, DecodingGoesBeforeAPromptAndLimitsHold) {
   EXPECT_EQ(plan[1].rows, kLimits.max_rows - 5);
 }
 
+TEST(PlanStep, PromptsAreReadInSmallerPartsWhereSomebodyDecodes) {
+  const StepLimits limits = {.max_rows = 64, .max_logit_rows = 16, .max_prompt_rows = 24};
+  const std::vector<SequenceSnapshot> mixed = {{500, 0, 10, 4}, {50, 49, 100, 4}, {9, 0, 1, 0}};
+  const auto plan = PlanStep(mixed, limits);
+  ASSERT_EQ(plan.size(), 2u);
+  EXPECT_EQ(plan[0].max_nodes, 4);
+  EXPECT_EQ(plan[1].rows, 24);
+  EXPECT_EQ(PlanStep(std::span(mixed).first(1), limits)[0].rows, 64) << "nobody waits";
+}
+
+TEST(PromptRowsBesideDecoding, TakeAQuarterOfASecond) {
+  EXPECT_EQ(PromptRowsBesideDecoding(0.004), 56) << "62, in eights";
+  EXPECT_EQ(PromptRowsBesideDecoding(1), 32) << "the weights have to be read for them";
+  EXPECT_EQ(PromptRowsBesideDecoding(1e-12), PromptRowsBesideDecoding(0)) << "a model of nothing";
+}
+
 TEST(PlanStep, APromptWaitsWithItsLastRowWhenNoLogitsRowIsLeft) {
   std::vector<SequenceSnapshot> full(16, SequenceSnapshot{50, 49, 100, 0});
   full.push_back({10, 0, 5, 0});
@@ -169,7 +185,8 @@ TEST(PlanStepProperty, LimitsHoldAndNobodyIsLeftOut) {
   std::mt19937 random(5);
   const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
   for (int round = 0; round < 5000; ++round) {
-    const StepLimits limits = {1 + upto(80), 1 + upto(40)};
+    StepLimits limits = {1 + upto(80), 1 + upto(40)};
+    if (upto(1) == 0) limits.max_prompt_rows = 1 + upto(40);
     std::vector<SequenceSnapshot> sequences(1 + upto(MostRunning(limits) - 1));
     for (SequenceSnapshot& sequence : sequences) {
       const int unread = upto(1) == 0 ? 1 : 1 + upto(100);
@@ -219,7 +236,11 @@ TEST(PlanStepProperty, LimitsHoldAndNobodyIsLeftOut) {
       wanted += could;
       given += rows[i];
     }
-    const int at_least = std::min(wanted, (limits.max_rows - decoding + 1) / 2);
+    int at_least = std::min(wanted, (limits.max_rows - decoding + 1) / 2);
+    if (decoding > 0) {
+      ASSERT_LE(given, limits.max_prompt_rows);
+      at_least = std::min(at_least, limits.max_prompt_rows);
+    }
     ASSERT_GE(given, round % 4 == 0 ? std::min(at_least, 1) : at_least);
   }
 }
