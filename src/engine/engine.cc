@@ -12,8 +12,8 @@
 namespace hunch {
 namespace {
 
-// What passes with prompts take by the row is learned from those that have about as many rows as the
-// curve measured at load, or more, each with this weight.
+// What passes with prompts take by the row is learned from those that have about as many rows as
+// the curve measured at load, or more, each with this weight.
 constexpr int kPromptRows = 32;
 constexpr double kPromptRate = 0.25;
 

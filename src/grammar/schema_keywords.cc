@@ -26,7 +26,8 @@ constexpr std::array kMapsOfSchemas = {"properties"sv, "patternProperties"sv, "$
 constexpr std::array kSchemas = {"items"sv,           "additionalProperties"sv,
                                  "propertyNames"sv,   "unevaluatedProperties"sv,
                                  "additionalItems"sv, "unevaluatedItems"sv};
-constexpr std::array kListsOfSchemas = {"anyOf"sv, "oneOf"sv, "allOf"sv, "prefixItems"sv, "items"sv};
+constexpr std::array kListsOfSchemas = {"anyOf"sv, "oneOf"sv, "allOf"sv, "prefixItems"sv,
+                                        "items"sv};
 
 bool IsOneOf(const auto& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();

@@ -159,8 +159,9 @@ HUNCH_INLINE void MultiplyPanel(const MatMulArgs& args, int64_t g, int64_t begin
             .lanes = 16 * (kGroups - 1) + (last ? args.last_rows : 16),
             .ahead = {}};
   };
-  // Not for blocks of 32, which unpack quickly: 16 rows of SmolLM2 took 8 % longer. Nor for narrower
-  // vectors, whose tiles overflow the registers: on Zen 3 16 rows took 1.4 to 2.3 times as long.
+  // Not for blocks of 32, which unpack quickly: 16 rows of SmolLM2 took 8 % longer. Nor for
+  // narrower vectors, whose tiles overflow the registers: on Zen 3 16 rows took 1.4 to 2.3 times as
+  // long.
   if constexpr (PackLayoutOf(type).chunk_weights == 256 && S::kParts == 1 && vectors > 1) {
     // SPEED ONLY: weights unpacked once for all tiles, or by each.
     if ((tiles >= kUnpackForTiles) != kFlipSpeedOnly) {

@@ -1,8 +1,8 @@
 // Many rows of activations on one or two groups of weights in super-blocks of 256: each of them is
 // unpacked once, into L1, and met by all tiles of rows, whose sums wait in memory from one to the
 // next. Unpacking is 30 of a tile's 174 vector instructions per 32 weights of Q4_K, so with three
-// tiles or more, in 32 registers of 512 bits, it is worth the stores (decisions/006). The fold is the
-// same, so are the bits.
+// tiles or more, in 32 registers of 512 bits, it is worth the stores (decisions/006). The fold is
+// the same, so are the bits.
 #ifndef HUNCH_KERNELS_MATMUL_SPAN_INL_H_
 #define HUNCH_KERNELS_MATMUL_SPAN_INL_H_
 

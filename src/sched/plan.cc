@@ -59,8 +59,8 @@ FairShare ShareRows(std::span<const SequenceSnapshot> sequences, int free) {
   }
 }
 
-// What is kept for prompts, at most `most`, of the rows that the decoding sequences' own leave free,
-// and the logits rows that all of those could want.
+// What is kept for prompts, at most `most`, of the rows that the decoding sequences' own leave
+// free, and the logits rows that all of those could want.
 StepLimits KeptForPrompts(std::span<const SequenceSnapshot> sequences, int free_rows, int most) {
   StepLimits kept = {0, 0};
   const int available = std::min(free_rows, most);

@@ -59,10 +59,11 @@ struct StepShare {
 };
 
 // Every decoding sequence has its row, so that a long prompt stalls none: a token takes it one
-// pass, and no pass has more than max_rows rows, max_prompt_rows of them of prompts. Half of what is then free, and at least a row,
-// belongs to prompts, so that neither decoders nor their guesses stall one. Prompts are read in
-// order of arrival, the next once the one before is read whole: nobody is overtaken, and a prompt
-// that waits can still take over what the ones before it put into the prefix cache.
+// pass, and no pass has more than max_rows rows, max_prompt_rows of them of prompts. Half of what
+// is then free, and at least a row, belongs to prompts, so that neither decoders nor their guesses
+// stall one. Prompts are read in order of arrival, the next once the one before is read whole:
+// nobody is overtaken, and a prompt that waits can still take over what the ones before it put into
+// the prefix cache.
 //
 // Guesses are given to sequences with one unread token only: a prompt's first token is not guessed
 // at. They share fairly what the others' rows leave of the limits; what they leave goes to prompts.

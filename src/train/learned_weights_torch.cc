@@ -93,8 +93,7 @@ const at::Tensor& LearnedWeights::Cast(std::string_view name) {
   return weight.cast;
 }
 
-void LearnedWeights::AddGradient(std::string_view name, const at::Tensor& gradient,
-                                 double factor) {
+void LearnedWeights::AddGradient(std::string_view name, const at::Tensor& gradient, double factor) {
   const Weight& weight = At(name);
   at::Tensor& sum = weight.value.mutable_grad();
   if (!sum.defined()) sum = at::zeros(ShapeOf(weight.tensor));

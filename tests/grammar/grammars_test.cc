@@ -185,8 +185,8 @@ TEST_F(GrammarsTest, SaysWhatIsWrong) {
 // An answer that only looks as if it kept to a schema is worse than an error.
 TEST_F(GrammarsTest, RefusesWhatAnswersWouldNotBeHeldTo) {
   const auto schema = [&](std::string_view inner) {
-    return Refusal(Kind::kJsonSchema, R"({"type": "object", "properties": {"a": )" +
-                                          std::string(inner) + "}}");
+    return Refusal(Kind::kJsonSchema,
+                   R"({"type": "object", "properties": {"a": )" + std::string(inner) + "}}");
   };
   for (const char* word : {"not", "if", "dependentSchemas", "contains"}) {
     EXPECT_THAT(schema(fmt::format(R"({{"{}": {{"type": "null"}}}})", word)),
