@@ -26,7 +26,7 @@ if(HUNCH_TORCH)
 endif()
 
 # Of several BLAS, OpenBLAS on OpenMP: its threads are those that PyTorch computes everything else with. Threads of its
-# own and PyTorch's wait in a loop for work, each on the other's CPUs (Zen 3, 2 CPUs: an update of 512 tokens takes
+# own and PyTorch's wait in a loop for work, each on the other's CPUs (Zen 3, 2 CPUs: a small update took
 # 0.52 s instead of 0.17). What the program itself names is loaded before what PyTorch names, and its folder is kept.
 foreach(name blas.so.3 openblas.so.0)
   find_library(HUNCH_LIB_${name} lib${name} PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp NO_DEFAULT_PATH)

@@ -12,9 +12,9 @@
 namespace hunch {
 namespace {
 
-// What passes with prompts take by the row is learned from those that have about as many rows as
-// the curve measured at load, or more, each with this weight.
-constexpr int kPromptRows = 32;
+// What passes with prompts take by the row is learned from those with so many rows or more, each
+// with this weight.
+constexpr int kPromptRows = 16;
 constexpr double kPromptRate = 0.25;
 
 bool Contains(const std::vector<TokenId>& list, TokenId token) {

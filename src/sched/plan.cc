@@ -6,8 +6,8 @@ namespace hunch {
 namespace {
 
 constexpr double kPromptSeconds = 0.25;
-// Of 1.5 billion weights at 4 bit the reading is then a tenth of a pass (Zen 3) to a third (VNNI).
-constexpr int kFewestPromptRows = 32;
+// On Zen 3, where it binds, reading the weights is then a sixth of a pass.
+constexpr int kFewestPromptRows = 16;
 constexpr int kPromptRowsStep = 8;  // rows that a kernel takes at once
 
 bool IsDecoding(const SequenceSnapshot& sequence) { return sequence.tokens - sequence.in_kv == 1; }

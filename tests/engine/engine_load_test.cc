@@ -82,7 +82,7 @@ TEST_F(EngineLoadTest, NoPassHasMoreRowsThanAllowedAndALongPromptStallsNobody) {
 TEST_F(EngineLoadTest, WhoeverDecodesWaitsForAPartOfAPrompt) {
   FakeKvTarget target(fake_, 64, {.max_rows = 256, .max_logit_rows = 12});
   EngineOptions options = Options(64, 300);
-  options.pass_times = {{1, 0.1}, {32, 0.32}};
+  options.pass_times = {{1, 0.01}, {32, 0.32}};
   Engine engine(target, options);
   const auto rows_of_first_pass = [&] {
     engine.Submit(MakeRequest(250, 5)).value();

@@ -94,7 +94,7 @@ TEST(PlanStep, PromptsAreReadInSmallerPartsWhereSomebodyDecodes) {
 
 TEST(PromptRowsBesideDecoding, TakeAQuarterOfASecond) {
   EXPECT_EQ(PromptRowsBesideDecoding(0.004), 56) << "62, in eights";
-  EXPECT_EQ(PromptRowsBesideDecoding(1), 32) << "the weights have to be read for them";
+  EXPECT_EQ(PromptRowsBesideDecoding(1), 16) << "the weights have to be read for them";
   EXPECT_EQ(PromptRowsBesideDecoding(1e-12), PromptRowsBesideDecoding(0)) << "a model of nothing";
 }
 
