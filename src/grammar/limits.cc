@@ -40,7 +40,7 @@ Status CheckJson(Kind kind, std::string_view text) {
                                   : kind == Kind::kStructuralTag ? PassedOverKeywordInTag(json)
                                                                  : "";
   if (!passed_over.empty()) {
-    return Wrong(kind, fmt::format("has \"{}\", which answers cannot be held to", passed_over));
+    return Wrong(kind, fmt::format("has {}, which answers cannot be held to", passed_over));
   }
   if (kind != Kind::kChoice) return Ok{};
   const auto is_text = [](const nlohmann::json& choice) { return choice.is_string(); };

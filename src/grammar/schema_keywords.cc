@@ -1,5 +1,7 @@
 #include "grammar/schema_keywords.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -17,10 +19,36 @@ constexpr std::array kPassedOver = {"not"sv,
                                     "else"sv,
                                     "dependentRequired"sv,
                                     "dependentSchemas"sv,
+                                    "dependencies"sv,
                                     "uniqueItems"sv,
                                     "contains"sv,
                                     "minContains"sv,
                                     "maxContains"sv};
+// Where one of these is, the first of them is all that counts...
+constexpr std::array kAlone = {"$ref"sv, "anyOf"sv, "oneOf"sv, "allOf"sv};
+// ...and these beside it would be passed over. A "type" may stand there: the parts have theirs.
+constexpr std::array kBeside = {"anyOf"sv,
+                                "oneOf"sv,
+                                "allOf"sv,
+                                "properties"sv,
+                                "patternProperties"sv,
+                                "additionalProperties"sv,
+                                "propertyNames"sv,
+                                "required"sv,
+                                "minProperties"sv,
+                                "maxProperties"sv,
+                                "items"sv,
+                                "prefixItems"sv,
+                                "minItems"sv,
+                                "maxItems"sv,
+                                "minimum"sv,
+                                "maximum"sv,
+                                "exclusiveMinimum"sv,
+                                "exclusiveMaximum"sv,
+                                "multipleOf"sv,
+                                "minLength"sv,
+                                "maxLength"sv,
+                                "pattern"sv};
 constexpr std::array kMapsOfSchemas = {"properties"sv, "patternProperties"sv, "$defs"sv,
                                        "definitions"sv};
 constexpr std::array kSchemas = {"items"sv,           "additionalProperties"sv,
@@ -46,8 +74,13 @@ std::string InEach(const Json& values, const Find& find) {
 
 std::string PassedOverKeyword(const Json& schema) {
   if (!schema.is_object()) return "";
+  const auto* const alone = std::find_if(
+      kAlone.begin(), kAlone.end(), [&](std::string_view word) { return schema.contains(word); });
   for (const auto& [word, value] : schema.items()) {
-    if (IsOneOf(kPassedOver, word) && value != false) return word;
+    if (IsOneOf(kPassedOver, word) && value != false) return fmt::format("\"{}\"", word);
+    if (alone != kAlone.end() && word != *alone && IsOneOf(kBeside, word)) {
+      return fmt::format("\"{}\" beside \"{}\"", word, *alone);
+    }
     std::string found;
     if ((IsOneOf(kMapsOfSchemas, word) && value.is_object()) ||
         (IsOneOf(kListsOfSchemas, word) && value.is_array())) {

@@ -8,8 +8,8 @@
 
 namespace hunch {
 
-// The first one in `schema`, and in what it has inside; "": none. Names of properties, and what
-// stands in an `enum` or a `default`, are no keywords.
+// The first one in `schema`, and in what it has inside, in quotes; "": none. Names of properties,
+// and what stands in an `enum` or a `default`, are no keywords.
 std::string PassedOverKeyword(const nlohmann::json& schema);
 
 // The same, of every schema in a structural tag.

@@ -196,11 +196,19 @@ TEST_F(GrammarsTest, RefusesWhatAnswersWouldNotBeHeldTo) {
   EXPECT_THAT(schema(R"({"anyOf": [{"type": "null"}, {"items": {"not": {}}}]})"), HasSubstr("not"));
   EXPECT_THAT(schema(R"({"type": "number", "multipleOf": 0.5})"), HasSubstr("multipleOf"));
   EXPECT_THAT(schema(R"({"type": "string", "pattern": "^(?=a)b$"})"), HasSubstr("ssertion"));
+  EXPECT_THAT(schema(R"({"anyOf": [{"type": "object"}], "required": ["b"]})"),
+              HasSubstr("has \"required\" beside \"anyOf\", which"));
+  EXPECT_THAT(schema(R"({"allOf": [{"type": "object"}, {"minProperties": 1}]})"),
+              HasSubstr("allOf"));
   EXPECT_THAT(Refusal(Kind::kRegex, "(?!a)b"), HasSubstr("ookahead"));
   const std::string tag = R"({"type": "structural_tag", "format": {"type": "tag", "begin": "<",
     "content": {"type": "json_schema", "json_schema": {"properties": {"a": {"not": {}}}}},
     "end": ">"}})";
   EXPECT_THAT(Refusal(Kind::kStructuralTag, tag), HasSubstr("has \"not\""));
+  const std::string pydantic = R"({"$defs": {"A": {"type": "object", "properties": {}}}, "type":
+    "object", "properties": {"a": {"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}], "default":
+    null, "title": "A"}, "b": {"allOf": [{"$ref": "#/$defs/A"}], "description": "b"}}})";
+  EXPECT_TRUE(grammars_.Compile({Kind::kJsonSchema, pydantic}).ok());
   const std::string names = R"({"type": "object", "properties": {"not": {"type": "null"}, "if":
     {"enum": [{"contains": 1}]}, "b": {"type": "array", "uniqueItems": false}}})";
   EXPECT_TRUE(grammars_.Compile({Kind::kJsonSchema, names}).ok());
