@@ -12,9 +12,8 @@
 namespace hunch {
 namespace {
 
-// What passes with prompts take by the row is learned from those with so many rows or more, each
-// with this weight.
-constexpr int kPromptRows = 16;
+// What passes with prompts take by the row is learned from each with this weight, but for the ends
+// of prompts: with few rows it is mostly the reading of the weights.
 constexpr double kPromptRate = 0.25;
 
 bool Contains(const std::vector<TokenId>& list, TokenId token) {
@@ -85,7 +84,7 @@ Engine::Engine(Target& target, EngineOptions options)
               target.limits().max_logit_rows},
       pool_(options_.kv_blocks, options_.share_prefixes),
       budget_(CostCurve(options_.pass_times)),
-      prompt_row_seconds_(budget_.PassSeconds(kPromptRows) / kPromptRows) {
+      prompt_row_seconds_(budget_.PassSeconds(kFewestPromptRows) / kFewestPromptRows) {
   // Otherwise a lone sequence could be preempted for ever.
   HUNCH_CHECK_GE(pool_.capacity() * kSlotsPerBlock, options_.max_model_len);
   HUNCH_CHECK_GT(limits_.max_rows, 0);
@@ -231,7 +230,7 @@ bool Engine::Step() {
   });
   if (decoding) {
     budget_.ObservePass(rows_, seconds);
-  } else if (rows_ >= kPromptRows) {
+  } else if (rows_ >= kFewestPromptRows) {
     prompt_row_seconds_ += kPromptRate * (seconds / rows_ - prompt_row_seconds_);
   }
   step_tokens_ = 0;

@@ -30,6 +30,10 @@ constexpr int64_t kPrefetchAhead = 8192;
 // Tiles of a panel from which spans are unpacked for all of them: with two, 8 rows take 5 % longer.
 constexpr int64_t kUnpackForTiles = 3;
 
+// Whether what is unpacked may be shared (MultiplyPanel).
+template <typename S>
+constexpr bool kSharesSpans = S::kParts == 1;
+
 template <typename S, int rows, int vectors>
 HUNCH_INLINE void Clear(typename S::F (&acc)[rows][vectors]) {
 #pragma GCC unroll 16
@@ -160,9 +164,8 @@ HUNCH_INLINE void MultiplyPanel(const MatMulArgs& args, int64_t g, int64_t begin
             .ahead = {}};
   };
   // Not for blocks of 32, which unpack quickly: 16 rows of SmolLM2 took 8 % longer. Nor for
-  // narrower vectors, whose tiles overflow the registers: on Zen 3 16 rows took 1.4 to 2.3 times as
-  // long.
-  if constexpr (PackLayoutOf(type).chunk_weights == 256 && S::kParts == 1 && vectors > 1) {
+  // narrower vectors, whose tiles overflow the registers: on Zen 3 16 rows took 1.5 times as long.
+  if constexpr (PackLayoutOf(type).chunk_weights == 256 && kSharesSpans<S> && vectors > 1) {
     // SPEED ONLY: weights unpacked once for all tiles, or by each.
     if ((tiles >= kUnpackForTiles) != kFlipSpeedOnly) {
       return MultiplySpans<S, type, vectors>(tile_at(begin), rows, tiles, last);
@@ -184,7 +187,7 @@ void MatMulOfType(const MatMulArgs& args) {
   const int64_t row_bytes = args.k * (PackLayoutOf(type).scales == ScaleKind::kNone ? 4 : 1);
   int64_t panel = kPanelBytes / row_bytes / kMax * kMax;
   if (panel < kMax) panel = kMax;
-  if (panel > kMostSpanRows) panel = kMostSpanRows / kMax * kMax;
+  if (kSharesSpans<S> && panel > kMostSpanRows) panel = kMostSpanRows / kMax * kMax;
   // Of almost equal size, as tiles are.
   const int64_t panels = (args.m + panel - 1) / panel;
   for (int64_t i = 0; i < panels; ++i) {

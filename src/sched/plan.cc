@@ -6,8 +6,6 @@ namespace hunch {
 namespace {
 
 constexpr double kPromptSeconds = 0.25;
-// On Zen 3, where it binds, reading the weights is then a sixth of a pass.
-constexpr int kFewestPromptRows = 16;
 constexpr int kPromptRowsStep = 8;  // rows that a kernel takes at once
 
 bool IsDecoding(const SequenceSnapshot& sequence) { return sequence.tokens - sequence.in_kv == 1; }
@@ -79,7 +77,6 @@ StepLimits KeptForPrompts(std::span<const SequenceSnapshot> sequences, int free_
 
 int PromptRowsBesideDecoding(double seconds_a_row) {
   const double rows = kPromptSeconds / std::max(seconds_a_row, 1e-9);
-  if (rows >= std::numeric_limits<int>::max()) return std::numeric_limits<int>::max();
   return std::max(static_cast<int>(rows) / kPromptRowsStep * kPromptRowsStep, kFewestPromptRows);
 }
 

@@ -31,6 +31,9 @@ struct StepLimits {
   int max_prompt_rows = std::numeric_limits<int>::max();
 };
 
+// On Zen 3, where it binds, reading the weights is then a sixth of a pass.
+inline constexpr int kFewestPromptRows = 16;
+
 // StepLimits::max_prompt_rows: as many as take a quarter of a second, which is how long whoever
 // decodes may wait for a token; but not so few that reading the weights for them is a good part of
 // the pass.
