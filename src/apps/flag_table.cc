@@ -218,11 +218,17 @@ Status SetTrainSeed(Flags& flags, std::string_view value) {
   return Ok{};
 }
 
+Status SetBatchTokens(Flags& flags, std::string_view value) {
+  int tokens = 0;
+  HUNCH_RETURN_IF_ERROR(ReadInt(value, 64, 1 << 20, tokens));
+  flags.train.batch_tokens = tokens;
+  return Ok{};
+}
+
 Status SetLearningRate(Flags& flags, std::string_view value) {
   float rate = 0;
   HUNCH_RETURN_IF_ERROR(ReadFloat(value, {.most = 1, .open = true}, rate));
-  flags.train.options.learning_rate = rate;
-  flags.train.learning_rate_given = true;
+  flags.train.learning_rate = rate;
   return Ok{};
 }
 
@@ -354,9 +360,8 @@ constexpr auto kTable = std::to_array<FlagSpec>({
    [](Flags& f, std::string_view v) { return SetText(v, "path", f.train.learn); }},
   {"--epochs", "", "N", "10", "most times that every answer is learned from; it ends sooner if nothing gets better", FlagGroup::kTrain, kTrain,
    [](Flags& f, std::string_view v) { return ReadInt(v, 1, 10000, f.train.options.epochs); }},
-  {"--batch-tokens", "", "N", "2048", "tokens of prompts and answers for each update", FlagGroup::kTrain, kTrain,
-   [](Flags& f, std::string_view v) { return ReadInt(v, 64, 1 << 20, f.train.options.batch_tokens); }},
-  {"--learning-rate", "", "R", "0.0005", "the highest; it rises to it at first and falls to a tenth; of --kind draft --from 0.0001", FlagGroup::kTrain, kTrain, SetLearningRate},
+  {"--batch-tokens", "", "N", "", "tokens of prompts and answers for each update; else 512, with --from or of --kind draft 2048", FlagGroup::kTrain, kTrain, SetBatchTokens},
+  {"--learning-rate", "", "R", "", "the highest; it rises to it at first and falls to a tenth; else 0.001, with --from or of --kind draft 0.0005, of both 0.0001", FlagGroup::kTrain, kTrain, SetLearningRate},
   {"--precision", "", "TYPE", "", "how matrices are multiplied: f32 or bf16; else the faster one, as timed", FlagGroup::kTrain, kTrain, SetPrecision},
   {"--quantization", "", "TYPE", "q8_0", "type of the matrices that are written: q8_0, q4_0, f16 or f32", FlagGroup::kTrain, kTrain, SetExportType},
   {"--features-gb", "", "GB", "8", "most hidden states on the disk, so that the model reads an answer once; of the others it reads them in every epoch", FlagGroup::kTrain, kTrain,

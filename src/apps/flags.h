@@ -45,13 +45,14 @@ struct TrainFlags {
   TextOptions texts;                                 // its prompts come from --prompts
   int requests = 0;                                  // 0: one for each prompt, or 1000 without any
   TrainOptions options;
-  bool learning_rate_given = false;  // else a draft model to go on from has its own
-  std::vector<int> layers;           // of a draft model; as DraftStudent takes them
-  std::vector<int> taps;             // eagle3; none: chosen by the target's depth
-  int head_tokens = 8192;            // that a head can guess
-  std::string from;                  // head or draft model to go on from; "": a new one
-  float features_gb = 8;             // most hidden states on the disk
-  std::string learn;                 // folder of text that a server kept; "": the texts are made
+  std::optional<int> batch_tokens;     // else by what is trained
+  std::optional<float> learning_rate;  // likewise
+  std::vector<int> layers;             // of a draft model; as DraftStudent takes them
+  std::vector<int> taps;               // eagle3; none: chosen by the target's depth
+  int head_tokens = 8192;              // that a head can guess
+  std::string from;                    // head or draft model to go on from; "": a new one
+  float features_gb = 8;               // most hidden states on the disk
+  std::string learn;                   // folder of text that a server kept; "": the texts are made
   std::string work;  // folder of what a later run goes on from; "": beside the output
 };
 

@@ -8,6 +8,7 @@
 
 #include "apps/commands.h"
 #include "apps/generate.h"
+#include "apps/train_student.h"
 #include "base/isa.h"
 #include "base/memory.h"
 #include "base/thread_pool.h"
@@ -37,7 +38,7 @@ Result<int> TrainOnServed(const Flags& flags, Context& context) {
   HUNCH_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(*target.file()));
   HUNCH_ASSIGN_OR_RETURN(const TrainedBefore from,
                          OpenTrainedHead(flags.train.from, target, VocabularyIdOf(*tokenizer)));
-  TrainOptions options = flags.train.options;
+  TrainOptions options = TrainOptionsOf(flags.train);
   if (from.config.kind == HeadKind::kMedusa) options.steps = from.config.medusa_heads;
   const auto types = std::span(kHeadTypes);
   if (std::find(types.begin(), types.end(), from.type) != types.end()) options.type = from.type;

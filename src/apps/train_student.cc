@@ -15,8 +15,6 @@ namespace {
 
 // What a draft model keeps of the target's layers unless told: one of so many.
 constexpr int kKeptOf = 5;
-// For a model that is whole; the default is for one that has to begin anew.
-constexpr double kFromRate = 1e-4;
 
 int LongestText(const TrainSet& set) {
   int longest = 0;
@@ -50,7 +48,7 @@ Status CheckKind(const TrainFlags& train) {
 
 Result<PlannedStudent> PlanHead(const StudentSource& source) {
   PlannedStudent planned;
-  planned.options = source.flags.train.options;
+  planned.options = TrainOptionsOf(source.flags.train);
   TrainOptions& options = planned.options;
   HeadConfig config;
   std::optional<HeadState> from;
@@ -93,11 +91,8 @@ Result<PlannedStudent> PlanDraft(const StudentSource& source) {
       std::unique_ptr<DraftStudent> draft,
       DraftStudent::Create(std::move(file), std::move(layers), source.target, source.vocabulary));
   PlannedStudent planned;
-  planned.options = flags.train.options;
+  planned.options = TrainOptionsOf(flags.train);
   planned.options.steps = 1;
-  if (!flags.train.learning_rate_given && !flags.train.from.empty()) {
-    planned.options.learning_rate = kFromRate;
-  }
   planned.memory = MemoryToTrain(*draft, source.target.config().hidden, planned.options,
                                  LongestText(source.set));
   planned.make_trainer = [source, &draft = *draft] {
@@ -108,6 +103,16 @@ Result<PlannedStudent> PlanDraft(const StudentSource& source) {
 }
 
 }  // namespace
+
+TrainOptions TrainOptionsOf(const TrainFlags& train) {
+  const bool head = train.kind.has_value(), anew = train.from.empty();
+  TrainOptions options = train.options;
+  options.batch_tokens = train.batch_tokens.value_or(head && anew ? 512 : 2048);
+  options.learning_rate = train.learning_rate.value_or(head && anew   ? 1e-3
+                                                       : head || anew ? 5e-4
+                                                                      : 1e-4);
+  return options;
+}
 
 Result<PlannedStudent> PlanStudent(const StudentSource& source) {
   HUNCH_RETURN_IF_ERROR(CheckKind(source.flags.train));

@@ -36,6 +36,11 @@ struct StudentSource {
   int threads;
 };
 
+// The options, with what suits the student where --batch-tokens and --learning-rate do not say. A
+// new head learns most of a text in small batches (docs/decisions/014); a draft model's update
+// costs too much for them, and what has learned before is moved less far.
+TrainOptions TrainOptionsOf(const TrainFlags& train);
+
 Result<PlannedStudent> PlanStudent(const StudentSource& source);
 
 }  // namespace hunch

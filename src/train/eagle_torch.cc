@@ -1,5 +1,7 @@
 #include "train/eagle_torch.h"
 
+#include <c10/core/GradMode.h>
+
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -11,6 +13,8 @@ namespace hunch {
 namespace {
 
 using namespace head_tensors;
+
+constexpr double kFirstSpread = 1.6;  // of a new head's scores: sqrt of their mean square
 
 // Keys and values of the steps after the first one, which a row sees of itself only.
 struct OwnRows {
@@ -149,12 +153,34 @@ class EagleNet {
 class EagleTrainer : public TorchTrainer {
  public:
   explicit EagleTrainer(const HeadStart& start) : TorchTrainer(start), config_(start.config) {
-    if (config_.kind != HeadKind::kEagle3) return;
-    weights_.Set(kOutput, start.output);
-    weights_.Set(kOutputNorm, start.output_norm);
+    if (config_.kind == HeadKind::kEagle3) BeginNearTarget(start);
   }
 
  private:
+  // Of what a new head would have to find out, what is known beforehand. Mean loss over the first
+  // 83,533 tokens of SmolLM2's answers, and tokens per pass after them, each with those before it:
+  // output matrix and norm the target's 6.78, 1.29; scores of a sane spread 5.76, 1.34; queries
+  // that find their own position 5.47, 1.38; a residual stream that the matrix can read 5.20, 1.40.
+  void BeginNearTarget(const HeadStart& start) {
+    const HeadConfig& c = config_;
+    const c10::NoGradGuard no_grad;
+    weights_.Set(kOutput, start.output);
+    const at::Tensor norm = ViewOf(start.output_norm, {c.target.hidden});
+    const at::Tensor spread = (weights_.Get(kOutput) * norm).square().sum({1}).mean().sqrt();
+    weights_.Set(kOutputNorm, norm * (kFirstSpread / spread));
+    // A query is the key of its own position, before both turn with it: nothing is more alike, and
+    // what is there, the embedding of the newest token, says most about the next one.
+    const at::Tensor keys = weights_.Get(kK);
+    const int64_t columns = keys.size(1), group = c.heads / c.kv_heads;
+    weights_.Set(kQ, keys.view({c.kv_heads, 1, c.head_dim, columns})
+                         .expand({c.kv_heads, group, c.head_dim, columns})
+                         .reshape({c.heads * c.head_dim, columns}));
+    // The last tap, as it is.
+    weights_.Set(kFc, at::cat({at::zeros({c.target.hidden, c.tap_size() - c.target.hidden}),
+                               at::eye(c.target.hidden)},
+                              1));
+  }
+
   class EaglePass : public Pass {
    public:
     EaglePass(const HeadConfig& config, LearnedWeights& weights, const HeadBatch& batch)

@@ -72,10 +72,16 @@ const LearnedWeights::Weight& LearnedWeights::At(std::string_view name) const {
 }
 
 void LearnedWeights::Set(std::string_view name, std::span<const float> values) {
+  const HeadTensor& tensor = At(name).tensor;
+  HUNCH_CHECK_EQ(static_cast<int64_t>(values.size()), At(name).value.numel()) << name;
+  Set(name, ViewOf(values, ShapeOf(tensor)));
+}
+
+void LearnedWeights::Set(std::string_view name, const at::Tensor& values) {
   const c10::NoGradGuard no_grad;
   Weight& weight = At(name);
-  HUNCH_CHECK_EQ(static_cast<int64_t>(values.size()), weight.value.numel()) << name;
-  weight.value.copy_(ViewOf(values, ShapeOf(weight.tensor)));
+  HUNCH_CHECK(values.sizes() == weight.value.sizes()) << name;
+  weight.value.copy_(values);
   weight.cast.reset();
 }
 

@@ -30,6 +30,7 @@ class LearnedWeights {
   LearnedWeights(std::span<const HeadTensor> tensors, std::optional<uint64_t> seed);
   bool Has(std::string_view name) const { return index_.contains(name); }
   void Set(std::string_view name, std::span<const float> values);
+  void Set(std::string_view name, const at::Tensor& values);
 
   // How matrices are multiplied from now on.
   void SetPrecision(Precision precision);

@@ -22,9 +22,9 @@ namespace hunch {
 
 struct TrainOptions {
   int epochs = 10;  // at most: it ends where the student gets no better
-  int batch_tokens = 2048;
+  int batch_tokens = 512;
   int steps = 3;  // of training-time test; a head of kind medusa: its heads; a draft model: 1
-  double learning_rate = 5e-4;
+  double learning_rate = 1e-3;
   uint64_t seed = 0;
   int judged_tokens = 16384;           // of held-out texts, about
   int patience = 3;                    // epochs without a better one before it ends

@@ -80,10 +80,9 @@ std::string Numbers(const Flags& f) {
   const SamplingParams& s = f.sampling;
   const TrainFlags& t = f.train;
   const std::string training = fmt::format(
-      "{} {} {} {} {} {} {} {} {} {} {} {}", t.kind ? HeadKindName(*t.kind) : "draft", t.requests,
+      "{} {} {} {} {} {} {} {} {} {}", t.kind ? HeadKindName(*t.kind) : "draft", t.requests,
       t.texts.most_answer_tokens, t.texts.temperature, t.texts.seed, t.options.steps, t.head_tokens,
-      t.options.epochs, t.options.batch_tokens, static_cast<float>(t.options.learning_rate),
-      GetTypeTraits(t.options.type).name, t.features_gb);
+      t.options.epochs, GetTypeTraits(t.options.type).name, t.features_gb);
   return fmt::format(
       "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} "
       "{} {}",

@@ -73,6 +73,37 @@ TEST_F(EagleTest, SoAreThoseOfTheKindEagle) {
   ExpectPlainGradients(tiny_.Start(config), batch, text.size());
 }
 
+TEST_F(EagleTest, ANewHeadReadsTheLastTapAndLooksAtItsOwnPosition) {
+  const auto trainer = MakeEagleTrainer(start_);
+  const HeadState state = trainer->State();
+  const auto numbers = [&](std::string_view name) -> const std::vector<float>& {
+    return std::ranges::find(state.weights, name,
+                             [](const WeightState& weight) { return weight.tensor.name; })
+        ->value;
+  };
+  const int64_t hidden = config_.target.hidden, taps = config_.tap_size();
+  for (int64_t row = 0; row < hidden; ++row) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const float wanted = tap == taps - hidden + row ? 1 : 0;
+      EXPECT_EQ(numbers(head_tensors::kFc)[row * taps + tap], wanted);
+    }
+  }
+  const std::vector<float>& keys = numbers(head_tensors::kK);
+  const std::vector<float>& queries = numbers(head_tensors::kQ);
+  const int64_t of_head = config_.head_dim * 2 * hidden;
+  for (int head = 0; head < config_.heads; ++head) {
+    const int64_t kv_head = head / (config_.heads / config_.kv_heads);
+    EXPECT_TRUE(std::equal(&keys[kv_head * of_head], &keys[(kv_head + 1) * of_head - 1],
+                           &queries[head * of_head]));
+  }
+  double squares = 0;
+  const std::vector<float>& norm = numbers(head_tensors::kOutputNorm);
+  for (size_t i = 0; i < start_.output.size(); ++i) {
+    squares += std::pow(double{start_.output[i]} * norm[i % hidden], 2);
+  }
+  EXPECT_NEAR(std::sqrt(squares / config_.output_rows()), 1.6, 1e-3);
+}
+
 TEST_F(EagleTest, TextsOfABatchDoNotSeeEachOther) {
   const HeadState state = MakeEagleTrainer(start_)->State();
   double sum = 0, answers = 0;

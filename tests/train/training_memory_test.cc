@@ -18,7 +18,7 @@ TEST(TrainingMemory, GrowsWithWhatItNames) {
                        .head_dim = 16,
                        .ffn = 80};
   config.tokens.resize(100);
-  TrainOptions options;
+  TrainOptions options = {.batch_tokens = 2048};
   const TrainingMemory base = MemoryToTrain(config, options, 400);
   options.batch_tokens *= 2;
   const TrainingMemory wide = MemoryToTrain(config, options, 400);
@@ -38,7 +38,7 @@ TEST(TrainingMemory, OfADraftModelGrowsWithItsLayers) {
   const auto memory_of = [&](std::vector<int> layers) {
     const auto draft =
         DraftStudent::Create(target.file(), std::move(layers), target, {7, 288}).value();
-    return MemoryToTrain(*draft, target.config().hidden, TrainOptions(), 400);
+    return MemoryToTrain(*draft, target.config().hidden, TrainOptions{.batch_tokens = 2048}, 400);
   };
   const TrainingMemory one = memory_of({1}), two = memory_of({2});
   // Values, gradients and two moments of what the second layer has more.
