@@ -107,10 +107,12 @@ Result<PlannedStudent> PlanDraft(const StudentSource& source) {
 TrainOptions TrainOptionsOf(const TrainFlags& train) {
   const bool head = train.kind.has_value(), anew = train.from.empty();
   TrainOptions options = train.options;
-  options.batch_tokens = train.batch_tokens.value_or(head && anew ? 512 : 2048);
-  options.learning_rate = train.learning_rate.value_or(head && anew   ? 1e-3
-                                                       : head || anew ? 5e-4
-                                                                      : 1e-4);
+  if (!head || !anew) {
+    options.batch_tokens = 2048;
+    options.learning_rate = head || anew ? 5e-4 : 1e-4;
+  }
+  options.batch_tokens = train.batch_tokens.value_or(options.batch_tokens);
+  if (train.learning_rate) options.learning_rate = *train.learning_rate;
   return options;
 }
 

@@ -72,9 +72,9 @@ const LearnedWeights::Weight& LearnedWeights::At(std::string_view name) const {
 }
 
 void LearnedWeights::Set(std::string_view name, std::span<const float> values) {
-  const HeadTensor& tensor = At(name).tensor;
-  HUNCH_CHECK_EQ(static_cast<int64_t>(values.size()), At(name).value.numel()) << name;
-  Set(name, ViewOf(values, ShapeOf(tensor)));
+  const Weight& weight = At(name);
+  HUNCH_CHECK_EQ(static_cast<int64_t>(values.size()), weight.value.numel()) << name;
+  Set(name, ViewOf(values, ShapeOf(weight.tensor)));
 }
 
 void LearnedWeights::Set(std::string_view name, const at::Tensor& values) {

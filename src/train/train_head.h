@@ -20,6 +20,7 @@
 
 namespace hunch {
 
+// As they suit a new head.
 struct TrainOptions {
   int epochs = 10;  // at most: it ends where the student gets no better
   int batch_tokens = 512;

@@ -93,8 +93,8 @@ TEST_F(EagleTest, ANewHeadReadsTheLastTapAndLooksAtItsOwnPosition) {
   const int64_t of_head = config_.head_dim * 2 * hidden;
   for (int head = 0; head < config_.heads; ++head) {
     const int64_t kv_head = head / (config_.heads / config_.kv_heads);
-    EXPECT_TRUE(std::equal(&keys[kv_head * of_head], &keys[(kv_head + 1) * of_head - 1],
-                           &queries[head * of_head]));
+    EXPECT_TRUE(std::equal(keys.begin() + kv_head * of_head, keys.begin() + (kv_head + 1) * of_head,
+                           queries.begin() + head * of_head));
   }
   double squares = 0;
   const std::vector<float>& norm = numbers(head_tensors::kOutputNorm);
